@@ -8,7 +8,8 @@ The numbers behind a page are beside its pictures, for others to compute with: <
 
 Each run fills the parts of the pages that are marked with the name of its profile: <!-- storm-110: stages --> and so on, up to
 <!-- end -->. A mark that no run fills stays as it is. Of several runs of one profile the newest does, and <!-- quick: spread -->
-compares them all, with those of the same load that were published before (<profile>.runs.json). A run with a NAME of its own
+compares them all, with those of the same load that were published before (<profile>.runs.json), whatever their placement;
+<!-- demand: placements --> does so server by server. A run with a NAME of its own
 fills the marks with that name, and <!-- knee-1-core: cores --> puts it beside the published run of its profile.
 """
 
@@ -21,7 +22,7 @@ from bench.page.cores import cores
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
 from bench.page.published import Run, beside, write_numbers
 from bench.page.servers import servers
-from bench.page.spread import repeat_of, spread
+from bench.page.spread import placements, repeat_of, spread
 from bench.page.tables import about, compared, costs, requirements, stages, verdicts
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
@@ -41,6 +42,7 @@ PARTS: dict[str, Callable[[Run, Path], str]] = {
     "compared": lambda run, _: compared(run.results),
     "costs": lambda run, _: costs(run.results),
     "spread": lambda run, _: spread(run.repeats),
+    "placements": lambda run, _: placements(run.repeats),
     "cores": lambda run, _: cores(run.results, run.other),
     "servers": lambda run, _: servers(run.results, run.load),
     "timeline": lambda run, pictures: as_markdown(along_time(run.results), pictures),
@@ -72,7 +74,7 @@ def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
     by_profile = {}
     for name, runs in found.items():
         runs.sort(key=lambda run: run[0].started)
-        by_profile[name] = Run(*runs[-1], tuple(repeat_of(results) for results, _ in runs))
+        by_profile[name] = Run(*runs[-1], tuple(repeat_of(*each) for each in runs))
     return by_profile
 
 

@@ -1,4 +1,4 @@
-"""How much the figures of a load differ from run to run."""
+"""How much the figures of a load differ from run to run, and from placement to placement."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -10,6 +10,8 @@ from crashloop.report.markdown import table
 from crashloop.report.stress.figures import FIGURES, figure_text, is_a_highest
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.text import stage_name
+from crashloop.slo.text import number
+from crashloop.stress.profile import StressProfile
 
 
 class Repeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,11 +20,34 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     started: datetime
     stages: Mapping[str, Mapping[str, float | None]]
     """By name of the stage."""
+    servers: Mapping[str, Mapping[str, float | None]] = {}
+    """By load: those of its server in the first stage."""
+    nodes: Mapping[str, str] = {}
+    """By load: the node of its server."""
 
 
-def repeat_of(results: StressResults) -> Repeat:
-    """The figures of a run."""
-    return Repeat(started=results.started, stages={stage_name(each): each.figures for each in results.stages})
+OF_SERVERS = {
+    "kills": "kills",
+    "recovery": "recovered after (s)",
+    "highest-backlog": "highest backlog",
+    "down-share": "down (%)",
+    "cpu": "CPU (cores)",
+}
+"""Figures that are compared server by server."""
+
+
+def repeat_of(results: StressResults, load: StressProfile) -> Repeat:
+    """The figures of a run of that load."""
+    first = results.stages[0].name if results.stages else None
+    servers = {each.load: each.figures for each in results.served if each.stage == first}
+    return Repeat(
+        started=results.started,
+        stages={stage_name(each): each.figures for each in results.stages},
+        servers={
+            name: {figure: figures.get(figure) for figure in _shown(figures)} for name, figures in servers.items()
+        },
+        nodes={name: load.loads[name].node for name in servers},
+    )
 
 
 def spread(repeats: Sequence[Repeat]) -> str:
@@ -38,6 +63,35 @@ def spread(repeats: Sequence[Repeat]) -> str:
     days = sorted({f"{each.started:%Y-%m-%d}" for each in repeats})
     heading = f"Median of {len(repeats)} runs ({', '.join(days)}), with the lowest and the highest:"
     return f"{heading}\n\n{table(('', *stages), filled, right=True)}"
+
+
+def placements(repeats: Sequence[Repeat]) -> str:
+    """Per server its figures of all runs, with the node that it was on in each."""
+    loads = list(dict.fromkeys(name for each in repeats for name in each.servers))
+    rows = ((name, _list(each.nodes.get(name, "–") for each in repeats), *_of_server(repeats, name)) for name in loads)
+    began = ", ".join(f"{each.started:%Y-%m-%d %H:%M}" for each in repeats)
+    heading = f"Figures of {len(repeats)} runs, oldest first (they began at {began} UTC):"
+    return f"{heading}\n\n{table(('server', 'node', *OF_SERVERS.values()), rows, right=True)}"
+
+
+def _of_server(repeats: Sequence[Repeat], name: str) -> Iterator[str]:
+    for figure in OF_SERVERS:
+        yield _list(_served(each.servers.get(name, {}), figure) for each in repeats)
+
+
+def _served(figures: Mapping[str, float | None], figure: str) -> str:
+    value = figures.get(figure)
+    if figure == "recovery" and figures.get("unrecovered"):
+        return "not"
+    return "–" if value is None else number(value)
+
+
+def _shown(figures: Mapping[str, float | None]) -> Iterator[str]:
+    return (name for name in (*OF_SERVERS, "unrecovered") if name in figures)
+
+
+def _list(cells: Iterable[str]) -> str:
+    return ", ".join(cells)
 
 
 def _values(repeats: Iterable[Repeat], stage: str, figure: str) -> Iterator[float]:

@@ -10,6 +10,7 @@ from crashloop.run.options import EXISTING, LENDERS, MAKERS, OF_LENDERS, PROVIDE
 
 DEFAULT_WEB_PORT = 8089
 LOAD_WITHIN_S = 600.0
+MAX_PLACEMENT = 99
 
 
 def of_existing(name: str) -> Any:
@@ -54,6 +55,15 @@ def stress(
         str | None,
         typer.Option(metavar="N,N,...", help="Numbers of users in place of those of the profile's steps, as of knee."),
     ] = None,
+    placement: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=MAX_PLACEMENT,
+            metavar="N",
+            help="Move each load N nodes further, among those with the same kubelet profile, as in demand.",
+        ),
+    ] = 0,
     listen: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +125,7 @@ def stress(
     options = StressOptions(
         profile=profile,
         steps=() if steps is None else counts_of(steps),
+        placement=placement,
         provider=provider,
         kubernetes_version=kubernetes_version,
         run_dir=None if run_dir is None else str(folder_named(run_dir)),
@@ -141,6 +152,7 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
+    Example("crashloop stress demand --placement 1", "the same servers, each on the other of two nodes"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),
     Example("crashloop stress ./mine.yaml --image-archive app.tar", "your own image, by `template:` of a load"),

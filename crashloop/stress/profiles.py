@@ -13,6 +13,7 @@ from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.compared import COMPARABLE
 from crashloop.stress.loads import Demand
+from crashloop.stress.placement import placed
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
 from crashloop.stress.steps import with_steps
 from crashloop.stress.templates import with_templates
@@ -24,12 +25,12 @@ MAX_NAME = 20
 """Longest name of a load or node: with a number it is part of a pod's name of at most 63 letters."""
 
 
-def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = ()) -> StressProfile:
+def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), placement: int = 0) -> StressProfile:
     """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
 
-    `steps` are numbers of users in place of those of its own steps. The pod templates that it names are read with it. Raises
-    UsageError for a file that is missing, is no stress profile, or is inconsistent, for such a template, and for `steps` of a
-    profile that has none.
+    `steps` are numbers of users in place of those of its own steps; `placement` moves its loads to other nodes that are alike.
+    The pod templates that it names are read with it. Raises UsageError for a file that is missing, is no stress profile, or is
+    inconsistent, for such a template, for `steps` of a profile that has none, and for a `placement` of one without such nodes.
     """
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
@@ -44,6 +45,7 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = ()) -> St
     faults = list(_faults(read))
     if faults:
         raise _wrong(path, "\n".join(faults))
+    read = placed(read, placement)
     try:
         return msgspec.structs.replace(read, loads=with_templates(read.loads, path.parent))
     except UsageError as error:

@@ -54,6 +54,8 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A name of manifests/stress, or a path."""
     steps: tuple[int, ...] = ()
     """Numbers of users in place of those of the profile's steps."""
+    placement: int = 0
+    """How many nodes further each load is, among those that are alike."""
     provider: str = "local"
     kubernetes_version: str | None = None
     run_dir: str | None = None
@@ -81,7 +83,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
 
     An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
     """
-    profile = load_stress_profile(options.profile, steps=options.steps)
+    profile = load_stress_profile(options.profile, steps=options.steps, placement=options.placement)
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
     if options.listen is not None:

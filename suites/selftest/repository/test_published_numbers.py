@@ -11,14 +11,26 @@ import pytest
 from bench.page.__main__ import MARK, PAGES, PARTS, newest
 from bench.page.cores import cores
 from bench.page.published import Run, beside, published, write_numbers
-from bench.page.spread import Repeat, spread
+from bench.page.spread import Repeat, placements, spread
 from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
+from crashloop.stress.profile import StressNode
 from crashloop.stress.publishing import publish_stress
 from suites.selftest.kit.stress_kit import example_run
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]
-TABLES = ("about", "stages", "verdicts", "requirements", "compared", "costs", "servers", "spread", "cores")
+TABLES = (
+    "about",
+    "stages",
+    "verdicts",
+    "requirements",
+    "compared",
+    "costs",
+    "servers",
+    "spread",
+    "placements",
+    "cores",
+)
 """The other parts are pictures."""
 OPENING = re.compile(r"<!-- (?P<profile>[\w-]+): (?P<part>\w+) -->")
 
@@ -130,6 +142,30 @@ def test_a_p99_of_few_events_is_left_out_of_the_spread() -> None:
     assert "start-up of healthy pods p99" not in spread([few])
 
 
+def a_placement(hour: int, node: str, **figures: float | None) -> Repeat:
+    return Repeat(
+        started=datetime(2026, 11, 24, hour, tzinfo=UTC),
+        stages={},
+        servers={"limited": figures},
+        nodes={"limited": node},
+    )
+
+
+def test_placements_are_compared_server_by_server_in_the_order_of_the_runs() -> None:
+    shown = placements(
+        [
+            a_placement(15, "web", kills=7, unrecovered=1, recovery=None, cpu=0.028),
+            a_placement(16, "web-2", kills=6, unrecovered=0, recovery=314.0),
+        ]
+    )
+    assert shown == (
+        "Figures of 2 runs, oldest first (they began at 2026-11-24 15:00, 2026-11-24 16:00 UTC):\n\n"
+        "| server | node | kills | recovered after (s) | highest backlog | down (%) | CPU (cores) |\n"
+        "| --- | --: | --: | --: | --: | --: | --: |\n"
+        "| limited | web, web-2 | 7, 6 | not, 314 | –, – | –, – | 0.028, – |"
+    )
+
+
 def published_at(root: Path, day: int) -> StressDir:
     run = example_run(root).run
     publish_stress(run, msgspec.structs.replace(judge_run(run), started=datetime(2026, 11, day, tzinfo=UTC)))
@@ -167,6 +203,17 @@ def test_repeats_of_one_load_add_up_over_the_publications_of_a_page(tmp_path: Pa
     assert found is not None
     assert [each.started.day for each in found.repeats] == [21, 22, 23]
     assert [each.started.day for each in beside(run, "example", tmp_path).repeats] == [21, 22, 23]
+
+
+def test_runs_of_one_load_in_other_placements_are_repeats_of_it(tmp_path: Path) -> None:
+    def on(node: str, day: int) -> Run:
+        run = run_of(tmp_path / node, day)
+        loads = {name: msgspec.structs.replace(each, node=node) for name, each in run.load.loads.items()}
+        nodes = tuple(StressNode(name=name, profile="max-1s") for name in ("one", "other"))
+        return run._replace(load=msgspec.structs.replace(run.load, loads=loads, nodes=nodes))
+
+    write_numbers("example", on("one", 21), tmp_path)
+    assert [each.started.day for each in beside(on("other", 22), "example", tmp_path).repeats] == [21, 22]
 
 
 def test_a_load_that_changed_begins_its_repeats_anew(tmp_path: Path) -> None:
