@@ -59,6 +59,8 @@ class Capability(StrEnum):
     """The cluster has an image registry of its own (Cluster.registry)."""
     STATE_METRICS = "state-metrics"
     """kube-state-metrics can be read."""
+    OWN_CPUS = "own-cpus"
+    """Below `taskset` nodes and containers keep to the CPUs of the process that made them."""
     NODES_ON_HOST = "nodes-on-host"
     """The nodes run on this host and share its clock and its stalls; elsewhere a heartbeat pod on the node reports them."""
 

@@ -45,6 +45,7 @@ BEYOND = frozenset(
         Capability.IMAGE_REGISTRY,
         Capability.POD_NETWORK,
         Capability.STATE_METRICS,
+        Capability.OWN_CPUS,
         Capability.RUNTIME_CHOICE,
     }
 )

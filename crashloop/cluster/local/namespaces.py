@@ -3,7 +3,8 @@
 Theory of operation. A *holder* is a sleeping process that owns a network and a mount namespace; everything of the
 hub or a node enters both with nsenter. The kernel frees namespaces, mounts, cables and routes with the last process
 in them, so after any end, even SIGKILL of everything, nothing remains to be unmounted or unplugged.
-The mount namespace has its own /run: systemd and D-Bus of the host are out of reach.
+The mount namespace has its own /run: systemd and D-Bus of the host are out of reach. Online CPUs are those of the holder, which
+are fewer than the host's below taskset.
 """
 
 import ctypes
@@ -34,6 +35,14 @@ OWN_FOLDERS = ("/run", "/var/log", *HOST_FOLDERS)
 Sockets of shims, links to pod logs, the kubelet's socket for device plugins, the CNI library's cache.
 """
 
+_ONLINE_CPUS = "/sys/devices/system/cpu/online"
+_SHOW_OWN_CPUS = (
+    r"cpus=$(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status); "
+    f'[ "$cpus" = "$(cat {_ONLINE_CPUS})" ] || {{ echo "$cpus" >/run/cpus; mount --bind /run/cpus {_ONLINE_CPUS}; }}'
+)
+"""A kubelet takes the CPUs of its node from that file, and gives them to a cgroup: below one with fewer CPUs (cgroups.py) the
+kernel refuses all of the host's."""
+
 HOLDER = (
     "unshare",
     "--net",
@@ -44,6 +53,7 @@ HOLDER = (
     "-ec",
     f"for folder in {' '.join(OWN_FOLDERS)}; do "
     "mkdir -p $folder; mount -t tmpfs -o mode=755 crashloop $folder; done; "
+    f"{_SHOW_OWN_CPUS}; "
     "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity",
 )
 """Argument vector of a holder; it prints `ready` once its namespaces are made."""
