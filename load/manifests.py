@@ -115,7 +115,8 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     def _pod(self, load: AnyLoad, serial: int) -> Json:
         scenario = scenario_of(load, self.name(serial), profile="")
         host = self.order.hosts[load.node]
-        manifest = pod_manifest(scenario, node=host, image=self.order.image, run=self.order.run)
+        large = load.large_image if isinstance(load, Crash) else None
+        manifest = pod_manifest(scenario, node=host, image=large or self.order.image, run=self.order.run)
         manifest["metadata"]["labels"] |= self._labels()
         manifest["spec"]["activeDeadlineSeconds"] = self._lives_s()
         if self.order.spread:

@@ -64,8 +64,7 @@ def ensure_image_archive(binaries: BinarySet, settings: Settings) -> ImageArchiv
 
 def archive_of(busybox: Path, settings: Settings) -> ImageArchive:
     """The same from busybox alone."""
-    applets = run([busybox, "--list"], describe="busybox --list", timeout_s=20).split()
-    content = image_archive(busybox.read_bytes(), applets, arch=architecture())
+    content = image_archive(busybox.read_bytes(), applets_of(busybox), arch=architecture())
     folder = settings.paths.cache_dir / "images"
     path = folder / f"crashloop-{hashlib.sha256(content).hexdigest()[:16]}.tar"
     with storage_errors(folder):
@@ -77,12 +76,17 @@ def archive_of(busybox: Path, settings: Settings) -> ImageArchive:
     return ImageArchive(path=path)
 
 
+def applets_of(busybox: Path) -> list[str]:
+    """The names under which it acts."""
+    return run([busybox, "--list"], describe="busybox --list", timeout_s=20).split()
+
+
 def image_archive(busybox: bytes, applets: Sequence[str], *, arch: str) -> bytes:
     """A docker-archive with both images. Pure: the same arguments give the same bytes.
 
     `busybox` is the statically linked program, `applets` the names under which it acts, `arch` as in GOARCH.
     """
-    layer = tar_bytes(_layer(busybox, applets))
+    layer = tar_bytes(program_layer(busybox, applets))
     sleep = ["/bin/busybox", "sleep", str(LONGEST_SLEEP_S)]
     images = {
         PROGRAM_IMAGE: {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
@@ -126,7 +130,8 @@ def layer_of(archive: Path) -> bytes:
         return content.read()
 
 
-def _layer(busybox: bytes, applets: Sequence[str]) -> Iterator[Member]:
+def program_layer(busybox: bytes, applets: Sequence[str]) -> Iterator[Member]:
+    """The files of both images."""
     for name, mode in FOLDERS.items():
         yield Folder(name=name, mode=mode)
     yield File(name="bin/busybox", content=busybox, mode=0o755)

@@ -94,12 +94,20 @@ def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
 
 
 def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int) -> Interval:
-    """Of events per second in a window."""
+    """Of events per second in a window.
+
+    One event more or fewer is always within it: where a window begins and ends among evenly spaced events changes as much.
+    """
     number = blocks_in(from_ns, to_ns)
     if not number:
         return UNKNOWN
     counts = np.bincount(block_of(times_ns, from_ns, to_ns), minlength=number)
-    return ratio_interval(counts, np.full(number, (to_ns - from_ns) / 1e9 / number))
+    long_s, events = (to_ns - from_ns) / 1e9, int(counts.sum())
+    by_blocks = ratio_interval(counts, np.full(number, long_s / number)).bounds
+    if by_blocks is None:
+        return UNKNOWN
+    lower, upper = by_blocks
+    return Interval(min(lower, max(0, events - 1) / long_s), max(upper, (events + 1) / long_s), CONFIDENCE)
 
 
 def steps_in_blocks(times_ns: ArrayLike, *steps: ArrayLike) -> tuple[Numbers, ...]:

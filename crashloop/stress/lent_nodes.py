@@ -14,6 +14,7 @@ from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.run.matching import Offer
 from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.loads import large_images
 from crashloop.stress.profile import FULL, StressNode, StressProfile, pods_on
 
 
@@ -79,11 +80,14 @@ def _assigned(
 
 
 def require_undisturbed(profile: StressProfile) -> None:
-    """Raise UsageError for a profile that disturbs nodes."""
+    """Raise UsageError for a profile that disturbs nodes, or needs images that no registry has."""
+    changes = None
     if profile.disturbances:
-        raise UsageError(
-            f'stress profile "{profile.name}": it restarts kubelets or runtimes; an existing cluster is never changed.'
-        )
+        changes = "it restarts kubelets or runtimes"
+    elif large_images(profile.loads.values()):
+        changes = "it puts large images onto nodes (image_mib)"
+    if changes is not None:
+        raise UsageError(f'stress profile "{profile.name}": {changes}; an existing cluster is never changed.')
 
 
 def require_room(profile: StressProfile, pods_each: int, limit: str) -> None:

@@ -5,7 +5,7 @@ the run, and are removed when the user stops.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -26,6 +26,8 @@ _CPU = re.compile(r"[1-9][0-9]{0,4}m")
 
 MAX_IN_FLIGHT = 64
 """The most requests at one server."""
+MOST_IMAGE_MIB = 2_000
+"""The largest image; each node needs about twice that on its disk."""
 MAX_LIVES = 100_000
 """The most exits of a container: a day at one exit per second."""
 
@@ -88,6 +90,8 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     host_network: bool = False
     """Whether the pod has the network of its node, and so none of a network plugin."""
     volume: Volume | None = None
+    image_mib: int = 0
+    """MiB of files in the image of the pod, beside the program; 0: the image of all other pods."""
     template: PodTemplate | str | None = None
     """The user's own pod: path of a YAML file, from the folder of the profile; in a resolved profile what was read there."""
 
@@ -95,6 +99,11 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
     def own(self) -> PodTemplate | None:
         """The template, as read."""
         return self.template if isinstance(self.template, PodTemplate) else None
+
+    @property
+    def large_image(self) -> str | None:
+        """Name of its image; None if that is the image of all other pods."""
+        return f"localhost/crashloop/program-{self.image_mib}-mib:1" if self.image_mib else None
 
     def __post_init__(self) -> None:
         if self.template is not None:
@@ -104,6 +113,7 @@ class Crash(Load, frozen=True, kw_only=True, tag="crash"):
         _within("run_s", self.run_s, 0, 3600)
         _within("exit_code", self.exit_code, 1, 255)
         _within("succeeding", self.succeeding, 0, 1)
+        _within("image_mib", self.image_mib, 0, MOST_IMAGE_MIB)
         if self.rule is not None and self.rule.action is Action.RESTART_ALL_CONTAINERS and self.containers != 1:
             raise ValueError(f"containers is {self.containers}; with RestartAllContainers one container triggers it")
 
@@ -341,6 +351,12 @@ _GROUPS: dict[type[Load], str] = {
 
 GROUPS = frozenset(_GROUPS.values())
 """The groups that a row of manifests/slo may name."""
+
+
+def large_images(loads: Iterable[AnyLoad]) -> dict[str, int]:
+    """The MiB of every large image of some loads, by its name."""
+    found = ((each.large_image, each.image_mib) for each in loads if isinstance(each, Crash))
+    return {name: mib for name, mib in found if name is not None}
 
 
 def is_stateless(load: AnyLoad) -> bool:

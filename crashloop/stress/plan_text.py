@@ -138,6 +138,8 @@ def _crash(load: Crash) -> str:
         parts.append("the network of the node")
     if load.volume is not None:
         parts.append(_VOLUMES[load.volume])
+    if load.image_mib:
+        parts.append(f"an image of {load.image_mib} MiB")
     return "; ".join(parts)
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
+from crashloop.cluster.binaries.ensure import ensure_busybox
+from crashloop.cluster.large_image import write_large_image
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
@@ -14,8 +17,9 @@ from crashloop.record.lifeline import Lifeline
 from crashloop.record.naming import run_name
 from crashloop.record.placement import place
 from crashloop.record.run_cluster import kept_cluster, own_cluster, run_namespace
+from crashloop.settings import resolve_settings
 from crashloop.stress.folder import StressDir
-from crashloop.stress.loads import LOAD_LABEL
+from crashloop.stress.loads import LOAD_LABEL, large_images
 from crashloop.stress.objects import remove_namespace
 from crashloop.stress.plan import StressPlan
 
@@ -60,7 +64,7 @@ def site(
     image_archives: Sequence[Path] = (),
 ) -> Iterator[Site]:
     """A site that is ready. A cluster that was made for it is removed afterwards, unless it is kept; one that exists is left
-    as it was. `image_archives` are loaded into each of its nodes.
+    as it was. `image_archives`, and large images of the loads, are loaded into each of its nodes.
 
     Raises the provider's errors; Interrupted during bring-up.
     """
@@ -79,6 +83,10 @@ def site(
         for archive in image_archives:
             with progress.step(f"images of {archive.name}"):
                 up.load_images(archive)
+        for image, mib in large_images(plan.load.loads.values()).items():
+            with progress.step(f"image of {mib} MiB"), TemporaryDirectory(dir=run.root) as folder:
+                busybox = ensure_busybox(resolve_settings(), progress)
+                up.load_images(write_large_image(image, busybox, mib=mib, folder=Path(folder)))
         api = KubeApi(up.info.kubeconfig, context=up.info.context)
         stack.callback(api.close)
         run.write(run.cluster_json, up.info)

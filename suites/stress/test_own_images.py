@@ -1,4 +1,4 @@
-"""Users' own pods as the load: they crash by themselves, and what keeps them from it is said."""
+"""Pods of other images than the suite's: users' own crash by themselves, and what keeps them from it is said."""
 
 from pathlib import Path
 
@@ -21,6 +21,20 @@ def test_the_pod_of_a_deployment_crashes_by_itself_and_is_judged_by_the_runtime(
         assert len(pod.containers["beside"]) == 1, path.name
         codes |= {each.exit_code for each in pod.containers["app"]}
     assert 1 in codes
+    assert left_on_host(running) == []
+
+
+def test_pods_of_a_large_image_crash_as_others_do(tmp_path: Path) -> None:
+    with started("large-image", tmp_path) as running:
+        results = running.ended()
+    require_passed(results, *CHECKS, "restarts-conserved")
+    lives = {}
+    for path in running.run.history_dir.glob("*.jsonl"):
+        with path.open("rb") as lines:
+            (pod,) = read_recording(lines).pods
+        lives[path.stem] = len(pod.containers["app"])
+    assert sorted(name.partition("-")[0] for name in lives) == ["crashers", "crashers", "large", "large"]
+    assert all(number >= 4 for number in lives.values()), lives
     assert left_on_host(running) == []
 
 

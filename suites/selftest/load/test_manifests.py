@@ -22,6 +22,7 @@ from crashloop.stress.loads import (
     ServerProbe,
     StartUp,
     is_stateless,
+    large_images,
     load_of,
     succeeds,
 )
@@ -80,6 +81,17 @@ def test_a_share_of_the_pods_exits_with_zero() -> None:
 def test_each_life_may_start_up_with_cpu_and_reads() -> None:
     load = Crash(node="n", startup=StartUp(cpu_s=0.5, read_mb=20))
     assert arguments(maker(load).crashing(load, 0))[2:] == ["startup=50:20:/evidence/app.data", "0:1:100000"]
+
+
+def test_a_pod_may_have_a_large_image_that_no_registry_has() -> None:
+    load = Crash(node="n", image_mib=500, containers=2)
+    containers = maker(load).crashing(load, 0)["spec"]["containers"]
+    assert [(each["image"], each["imagePullPolicy"]) for each in containers] == [
+        ("localhost/crashloop/program-500-mib:1", "Never")
+    ] * 2
+    assert large_images([load, Crash(node="n"), load, Churn(node="n", rate_per_s=1)]) == {
+        "localhost/crashloop/program-500-mib:1": 500
+    }
 
 
 def test_a_pod_may_have_the_network_of_its_node() -> None:

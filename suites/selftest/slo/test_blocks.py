@@ -97,8 +97,9 @@ def test_few_blocks_and_no_events_leave_the_spread_unknown(above: list[float], b
     assert ratio_interval(above, below) == UNKNOWN
 
 
-def test_a_steady_rate_has_no_spread_and_an_uneven_one_has() -> None:
-    assert rate_interval([ns(at + 0.5) for at in range(100)], ns(0), ns(100)) == Interval(1.0, 1.0)
+def test_a_steady_rate_is_known_but_for_one_event_and_an_uneven_one_less() -> None:
+    assert rate_interval([ns(at + 0.5) for at in range(100)], ns(0), ns(100)) == Interval(0.99, 1.01)
+    assert rate_interval([], ns(0), ns(100)) == Interval(0.0, 0.01)
     at_once = rate_interval([ns(1)] * 100, ns(0), ns(100))
     assert at_once.lower == 0
     assert at_once.upper == pytest.approx(1 + 2.2622, abs=1e-3)

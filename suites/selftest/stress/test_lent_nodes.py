@@ -104,8 +104,14 @@ def test_two_arms_with_one_kubelet_profile_need_two_nodes() -> None:
             40,
             "an existing cluster is never changed",
         ),
+        (
+            msgspec.structs.replace(STORM, loads={"large": Crash(node="storm", image_mib=20)}),
+            [node("worker-1")],
+            40,
+            "it puts large images onto nodes .image_mib.; an existing cluster is never changed",
+        ),
     ],
-    ids=["arm", "too-few", "unknown", "no-room", "disturbed"],
+    ids=["arm", "too-few", "unknown", "no-room", "disturbed", "large-image"],
 )
 def test_what_the_cluster_cannot_give_is_refused(
     profile: StressProfile, nodes: list[SurveyedNode], max_pods: int, refusal: str
