@@ -251,6 +251,8 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[SliResult, ...] = ()
     """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()
+    narrower: tuple[int, ...] = ()
+    """Numbers of users for the steps of a run that narrows the value; empty where none does."""
     deviation: str | None = None
     """The id of the row, if it says that healthy kubelets miss the target as far as this value does."""
 

@@ -76,17 +76,11 @@ def highest_rate(
     if not best.kept:
         return _verdict(Outcome.INCONCLUSIVE, f"{breaks}, and no SLO could be judged at {best.words}.")
     kept = counted(len(best.kept), "SLO")
-    narrower = _narrower([each.stage for each in steps], best.stage, found[first].stage, nodes)
-    return _verdict(
-        Outcome.PASS, f"{best.words} keep all of {kept} that could be judged; {breaks}.{narrower}", best.restarts_per_s
-    )
-
-
-def _narrower(stages: Sequence[Stage], best: Stage, breaking: Stage, nodes: int) -> str:
-    """What to run for a finer answer."""
-    load = stepped_load(stages)
-    counts = finer(best, breaking, load, nodes=nodes) if load else ()
-    return f" {OPTION} {','.join(map(str, counts))} narrows it." if counts else ""
+    load = stepped_load([each.stage for each in steps])
+    counts = finer(best.stage, found[first].stage, load, nodes=nodes) if load else ()
+    more = f" {OPTION} {','.join(map(str, counts))} narrows it." if counts else ""
+    sentence = f"{best.words} keep all of {kept} that could be judged; {breaks}.{more}"
+    return _verdict(Outcome.PASS, sentence, best.restarts_per_s, counts)
 
 
 def _is_of_a_step(row: SloRow) -> bool:
@@ -121,7 +115,7 @@ def _broken(verdicts: Sequence[SloVerdict]) -> Iterator[str]:
     return (each.slo for each in verdicts if each.outcome is Outcome.FAIL and each.deviation is None)
 
 
-def _verdict(outcome: Outcome, sentence: str, value: float | None = None) -> SloVerdict:
+def _verdict(outcome: Outcome, sentence: str, value: float | None = None, narrower: tuple[int, ...] = ()) -> SloVerdict:
     return SloVerdict(
         slo=NAME,
         outcome=outcome,
@@ -130,4 +124,5 @@ def _verdict(outcome: Outcome, sentence: str, value: float | None = None) -> Slo
         target=0.0,
         unit="restarts/s",
         value=value,
+        narrower=narrower,
     )

@@ -28,19 +28,25 @@ def stepped_load(steps: Sequence[Stage]) -> str | None:
     return differing[0] if len(differing) == 1 else None
 
 
+def require_steps(profile: StressProfile, option: str) -> str:
+    """The load whose number of users makes the steps of a profile. Raises UsageError, which names the option, without steps."""
+    load = stepped_load(steps_of(profile.stages))
+    if load is None:
+        raise UsageError(
+            f'{option}: the stages of stress profile "{profile.name}" are no steps.\n'
+            f"Steps are at least {LEAST_STEPS} stages named {UNDER_LOAD} that differ in the number of users of one load, "
+            "as in knee."
+        )
+    return load
+
+
 def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
     """The profile with steps of these numbers of users in place of its own, each as long as its next larger one.
 
     Raises UsageError for a profile without steps.
     """
+    load = require_steps(profile, OPTION)
     own = steps_of(profile.stages)
-    load = stepped_load(own)
-    if load is None:
-        raise UsageError(
-            f'{OPTION}: the stages of stress profile "{profile.name}" are no steps.\n'
-            f"Steps are at least {LEAST_STEPS} stages named {UNDER_LOAD} that differ in the number of users of one load, "
-            "as in knee."
-        )
     begin = profile.stages.index(own[0])
     after = (stage for stage in profile.stages[begin:] if stage not in own)
     steps = (_step(own, load, count) for count in counts)
