@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from crashloop.slo.families import STAMPED, stamp_of
+
 _PARTS = ("", "_bucket", "_sum", "_count")
 
 
@@ -35,8 +37,11 @@ class Exposition:
                 continue
             at = line.rfind(b"}") + 1 or line.find(b" ")
             key = line[:at]
-            # A timestamp may follow the value; the time of the scrape counts instead.
-            yield key, self._series(key), float(line[at:].split()[0])
+            series, (value, *stamp) = self._series(key), line[at:].split()
+            yield key, series, float(value)
+            # Of other values the time of the scrape counts instead.
+            if stamp and series.name in STAMPED:
+                yield key + b" stamp", SeriesKey(stamp_of(series.name), series.labels), int(stamp[0]) / 1000
 
     def _series(self, key: bytes) -> SeriesKey:
         known = self._known.get(key)

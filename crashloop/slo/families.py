@@ -13,6 +13,15 @@ _PROCESS = (
     "process_open_fds",
 )
 
+STAMPED = frozenset({"pod_cpu_usage_seconds_total"})
+"""Metrics whose values are up to some ten seconds older than their scrape: the time of each is kept, as a series of its own."""
+
+
+def stamp_of(metric: str) -> str:
+    """Name of the series with the times of a metric's values, in seconds of UTC."""
+    return f"{metric}_timestamp_seconds"
+
+
 SOURCES: Mapping[str, frozenset[str]] = {
     "kubelet": frozenset(
         {

@@ -14,6 +14,8 @@ import msgspec
 from crashloop.errors import ObservationError
 from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, overlap_ns, recovered_ns
 from crashloop.slo.estimates import least_samples, percentile_of
+from crashloop.slo.families import stamp_of
+from crashloop.slo.increase import growths, window_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
@@ -23,6 +25,7 @@ _WHOLE_POD: dict[str, tuple[str, ...]] = {"container": ("",)}
 PERIODS = Selection(metric="container_cpu_cfs_periods_total", source="cadvisor", where=_WHOLE_POD)
 THROTTLED = Selection(metric="container_cpu_cfs_throttled_periods_total", source="cadvisor", where=_WHOLE_POD)
 CPU = Selection(metric="pod_cpu_usage_seconds_total", source="resource")
+_CPU_AT = Selection(metric=stamp_of(CPU.metric), source=CPU.source)
 _PROBES = Selection(metric="prober_probe_duration_seconds_count", source="probes")
 _PROBING = Selection(metric="prober_probe_duration_seconds_sum", source="probes")
 LEAST_USED = 0.5
@@ -168,12 +171,22 @@ def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
 
 
 def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
-    return Value(grown(measured, pod, CPU, *_of(window)) / window.seconds)
+    return Value(grown(measured, pod, CPU, *_of(window)) / _counted_s(pod, measured, window))
+
+
+def _counted_s(pod: ServedPod, measured: Measured, window: Phase) -> float:
+    """Seconds from the first value of its CPU to the last one; without the times of values, those of the window."""
+    total = 0.0
+    for scrapes in measured.scrapes:
+        seen = window_of(scrapes, window.from_ns, window.to_ns) if scrapes.source.source == _CPU_AT.source else None
+        if seen is not None:
+            total += sum(each.total for each in growths(scrapes, _CPU_AT.metric, seen, of_pod(_CPU_AT, pod).selects))
+    return total or window.seconds
 
 
 def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     """Share of the host's CPU that the pod used, of what nobody else did."""
-    used_s = grown(measured, pod, CPU, *_of(window))
+    used_s = _cpu(pod, measured, window).value * window.seconds
     idle = Selection(metric="host_cpu_seconds_total", source="processes", where={"mode": ("idle",)})
     idle_s = sum(growth.total for found in find(measured, idle, *_of(window)) for growth in found.growths)
     return Value(100 * used_s / (used_s + idle_s) if used_s else 0.0)

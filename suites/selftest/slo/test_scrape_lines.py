@@ -42,6 +42,17 @@ def test_only_families_that_are_wanted_are_read() -> None:
     ]
 
 
+def test_a_value_that_is_older_than_its_scrape_has_its_time_as_a_series_of_its_own() -> None:
+    answer = b'pod_cpu_usage_seconds_total{pod="p"} 1.25 1795282204965\npod_cpu_usage_seconds_total{pod="q"} 2.5\n'
+    found = list(Exposition(["pod_cpu_usage_seconds_total"]).read(answer))
+    assert [(series.name, series.labels, value) for _, series, value in found] == [
+        ("pod_cpu_usage_seconds_total", {"pod": "p"}, 1.25),
+        ("pod_cpu_usage_seconds_total_timestamp_seconds", {"pod": "p"}, 1795282204.965),
+        ("pod_cpu_usage_seconds_total", {"pod": "q"}, 2.5),
+    ]
+    assert len({key for key, _, _ in found}) == len(found)
+
+
 def test_a_series_has_the_same_key_in_every_answer() -> None:
     exposition = Exposition(WANTED)
     first, second = ([key for key, _, _ in exposition.read(ANSWER)] for _ in range(2))

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from crashloop.slo.backlog import Backlog, outages_ns
+from crashloop.slo.families import stamp_of
 from crashloop.slo.judge import judge
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import ServedPod, SloVerdict
@@ -210,6 +211,19 @@ def test_cpu_is_counted_against_another_server_and_against_what_was_free() -> No
     sources = [scrapes(TIMES, used, source="resource"), scrapes(TIMES, idle, source="processes", node="")]
     assert value("cpu", server(), server("small"), sources=sources, relative_to="small") == pytest.approx(3)
     assert value("cpu-of-free", server(), sources=sources) == pytest.approx(90)
+
+
+def test_the_cpu_of_a_server_is_that_between_the_times_of_its_first_and_last_value() -> None:
+    """100 s of scrapes; the first value is 4 s older than its scrape, and the last 12 s."""
+    at = [float(10 * number - late) for number, late in enumerate((4, 12, 4, 4, 12, 4, 4, 4, 12, 4, 12))]
+    used: Values = {
+        ("pod_cpu_usage_seconds_total", (POD,)): [0.5 * (each + 4) for each in at],
+        (stamp_of("pod_cpu_usage_seconds_total"), (POD,)): at,
+    }
+    idle: Values = {("host_cpu_seconds_total", (("mode", "idle"),)): [0.5 * at for at in range(0, 101, 10)]}
+    sources = [scrapes(TIMES, used, source="resource"), scrapes(TIMES, idle, source="processes", node="")]
+    assert value("cpu", server(), sources=sources) == pytest.approx(0.5)
+    assert value("cpu-of-free", server(), sources=sources) == pytest.approx(50)
 
 
 def with_facts(*pods: ServedPod, sources: Iterable[Scrapes], **bounds: Any) -> SloVerdict:
