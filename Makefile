@@ -108,7 +108,7 @@ stress-judged: setup ## Stress runs that judge the requirements of the scope ful
 stress-soak: setup ## Stress runs that judge those of the scope soak (about 2 h 45 min)
 	$(call STRESS_EACH,$(STRESS_SOAK))
 
-stress-suite: setup ## Live tests of stress runs, faults included (about 5 minutes)
+stress-suite: setup ## Live tests of stress runs, faults included (about 9 minutes)
 	$(BIN)/pytest suites/stress -q
 
 quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
