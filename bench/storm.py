@@ -16,14 +16,14 @@ from crashloop.progress import default_progress
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress
-from crashloop.stress.run import StressOptions, run_stress
+from crashloop.stress.run import StressOptions, ended_by_signals, run_stress
 
 TARGET_SHARE = 0.10
 
 
 def record() -> StressResults:
     progress = default_progress()
-    _, results = run_stress(StressOptions(profile="storm-110"), progress, progress.console.print)
+    _, results = run_stress(StressOptions(profile="storm-110"), progress, progress.console.print, ended_by_signals())
     return results
 
 

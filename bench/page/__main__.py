@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.page.cores import cores
 from bench.page.pictures import against, along_time, as_markdown, backlogs, delays
-from bench.page.published import Run, beside, write_numbers
+from bench.page.published import Run, anywhere, beside, write_numbers
 from bench.page.servers import servers
 from bench.page.spread import placements, repeat_of, spread
 from bench.page.tables import about, compared, costs, requirements, stages, verdicts
@@ -66,7 +66,7 @@ def filled(page: str, runs: dict[str, Run], pictures: Path) -> str:
 
 
 def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
-    """The newest run of each profile, with the figures of all of them."""
+    """The newest run of each profile, with the figures of all that have its load."""
     found: dict[str, list[tuple[StressResults, StressProfile]]] = {}
     for folder in folders:
         load = folder.stress_plan().load
@@ -74,7 +74,8 @@ def newest(folders: Iterable[StressDir]) -> dict[str, Run]:
     by_profile = {}
     for name, runs in found.items():
         runs.sort(key=lambda run: run[0].started)
-        by_profile[name] = Run(*runs[-1], tuple(repeat_of(*each) for each in runs))
+        alike = [(results, load) for results, load in runs if anywhere(load) == anywhere(runs[-1][1])]
+        by_profile[name] = Run(*runs[-1], tuple(repeat_of(*each) for each in alike))
     return by_profile
 
 

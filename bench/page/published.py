@@ -39,7 +39,7 @@ def published(folder: Path, name: str) -> Run | None:
 def beside(run: Run, name: str, folder: Path) -> Run:
     """The run with the other of its profile, and with the published ones of the same load."""
     own, before = published(folder, run.load.name), published(folder, name)
-    earlier = _repeats(before) if before is not None and _anywhere(before.load) == _anywhere(run.load) else ()
+    earlier = _repeats(before) if before is not None and anywhere(before.load) == anywhere(run.load) else ()
     every = {each.started: each for each in (*earlier, *run.repeats)}
     return run._replace(
         other=None if own is None else own.results, repeats=tuple(every[started] for started in sorted(every))
@@ -50,11 +50,12 @@ def _repeats(run: Run) -> tuple[Repeat, ...]:
     return run.repeats or (repeat_of(run.results, run.load),)
 
 
-def _anywhere(load: StressProfile) -> StressProfile:
+def anywhere(load: StressProfile) -> StressProfile:
     """The load in any of its placements: nodes that are alike have one name."""
     profile = {each.name: each.profile for each in load.nodes}
     loads = {name: msgspec.structs.replace(each, node=profile[each.node]) for name, each in load.loads.items()}
-    return msgspec.structs.replace(load, loads=loads)
+    disturbances = tuple(msgspec.structs.replace(each, node=profile[each.node]) for each in load.disturbances)
+    return msgspec.structs.replace(load, loads=loads, disturbances=disturbances)
 
 
 def write_numbers(as_name: str, run: Run, folder: Path) -> None:

@@ -11,6 +11,7 @@ from crashloop.report.stress.figures import FIGURES, figure_text, is_a_highest
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.text import stage_name
 from crashloop.slo.text import number
+from crashloop.stress.loads import AnyLoad, Demand
 from crashloop.stress.profile import StressProfile
 
 
@@ -26,9 +27,10 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     """By load: the node of its server."""
 
 
+_RECOVERY, _UNRECOVERED = "recovery", "unrecovered"
 OF_SERVERS = {
     "kills": "kills",
-    "recovery": "recovered after (s)",
+    _RECOVERY: "recovered after (s)",
     "highest-backlog": "highest backlog",
     "down-share": "down (%)",
     "cpu": "CPU (cores)",
@@ -43,9 +45,7 @@ def repeat_of(results: StressResults, load: StressProfile) -> Repeat:
     return Repeat(
         started=results.started,
         stages={stage_name(each): each.figures for each in results.stages},
-        servers={
-            name: {figure: figures.get(figure) for figure in _shown(figures)} for name, figures in servers.items()
-        },
+        servers={name: dict(_shown(figures, load.loads[name])) for name, figures in servers.items()},
         nodes={name: load.loads[name].node for name in servers},
     )
 
@@ -81,13 +81,17 @@ def _of_server(repeats: Sequence[Repeat], name: str) -> Iterator[str]:
 
 def _served(figures: Mapping[str, float | None], figure: str) -> str:
     value = figures.get(figure)
-    if figure == "recovery" and figures.get("unrecovered"):
+    if figure == _RECOVERY and figures.get(_UNRECOVERED):
         return "not"
     return "–" if value is None else number(value)
 
 
-def _shown(figures: Mapping[str, float | None]) -> Iterator[str]:
-    return (name for name in (*OF_SERVERS, "unrecovered") if name in figures)
+def _shown(figures: Mapping[str, float | None], load: AnyLoad) -> Iterator[tuple[str, float | None]]:
+    """Without a burst there is nothing to recover from."""
+    has_bursts = isinstance(load, Demand) and bool(load.bursts)
+    for name in (*OF_SERVERS, _UNRECOVERED):
+        if name in figures and (has_bursts or name not in (_RECOVERY, _UNRECOVERED)):
+            yield name, figures[name]
 
 
 def _list(cells: Iterable[str]) -> str:

@@ -111,12 +111,10 @@ def stress(
     from crashloop.run.existing import existing_options
     from crashloop.run.option_checks import check_provider
     from crashloop.rundir import folder_named
-    from crashloop.stress.narrowing import OPTION as NARROW
-    from crashloop.stress.narrowing import narrowing, worst_code
+    from crashloop.stress.narrowing import check_narrowing, narrowing, worst_code
     from crashloop.stress.node_group import number_of
-    from crashloop.stress.profiles import load_stress_profile
-    from crashloop.stress.run import StressOptions, run_stress
-    from crashloop.stress.steps import counts_of, require_steps
+    from crashloop.stress.run import StressOptions, ended_by_signals, run_stress
+    from crashloop.stress.steps import counts_of
 
     given: dict[str, Any] = {
         "kubeconfig": kubeconfig,
@@ -160,9 +158,16 @@ def stress(
         progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     if narrow:
-        require_steps(load_stress_profile(profile), NARROW)
-    codes = []
-    for run, results in narrowing(options, narrow, lambda each: run_stress(each, progress, say)):
+        check_narrowing(options, narrow)
+    lifeline, codes = ended_by_signals(), []
+    runs = narrowing(
+        options,
+        narrow,
+        lambda each: run_stress(each, progress, say, lifeline),
+        say=say,
+        stopped=lifeline.broken.is_set,
+    )
+    for run, results in runs:
         render(stress_document(results), out, report=str(run.report_html))
         codes.append(results.exit_code)
     raise typer.Exit(worst_code(codes))
@@ -172,7 +177,7 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
-    Example("crashloop stress knee --narrow 2", "the same by itself, to the pod"),
+    Example("crashloop stress knee --narrow 2", "closer by itself, in two more runs"),
     Example("crashloop stress demand --placement 1", "the same servers, each on the other of two nodes"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),

@@ -13,9 +13,8 @@ import msgspec
 
 from crashloop.errors import ObservationError
 from crashloop.slo.backlog import DOWN_S, Backlog, expected, last_burst_ns, outages_ns, overlap_ns, recovered_ns
+from crashloop.slo.counted_cpu import counted_cpu
 from crashloop.slo.estimates import least_samples, percentile_of
-from crashloop.slo.families import stamp_of
-from crashloop.slo.increase import growths, window_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.sources import find
 from crashloop.slo.types import Measured, Phase, ServedPod
@@ -25,7 +24,6 @@ _WHOLE_POD: dict[str, tuple[str, ...]] = {"container": ("",)}
 PERIODS = Selection(metric="container_cpu_cfs_periods_total", source="cadvisor", where=_WHOLE_POD)
 THROTTLED = Selection(metric="container_cpu_cfs_throttled_periods_total", source="cadvisor", where=_WHOLE_POD)
 CPU = Selection(metric="pod_cpu_usage_seconds_total", source="resource")
-_CPU_AT = Selection(metric=stamp_of(CPU.metric), source=CPU.source)
 _PROBES = Selection(metric="prober_probe_duration_seconds_count", source="probes")
 _PROBING = Selection(metric="prober_probe_duration_seconds_sum", source="probes")
 LEAST_USED = 0.5
@@ -171,17 +169,17 @@ def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
 
 
 def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
-    return Value(grown(measured, pod, CPU, *_of(window)) / _counted_s(pod, measured, window))
-
-
-def _counted_s(pod: ServedPod, measured: Measured, window: Phase) -> float:
-    """Seconds from the first value of its CPU to the last one; without the times of values, those of the window."""
-    total = 0.0
-    for scrapes in measured.scrapes:
-        seen = window_of(scrapes, window.from_ns, window.to_ns) if scrapes.source.source == _CPU_AT.source else None
-        if seen is not None:
-            total += sum(each.total for each in growths(scrapes, _CPU_AT.metric, seen, of_pod(_CPU_AT, pod).selects))
-    return total or window.seconds
+    """By the times of the kubelet's values; in recordings without them, by those of the scrapes."""
+    counted = counted_cpu(measured, of_pod(CPU, pod))
+    begin_s, end_s = (limit_ns / 1e9 for limit_ns in _of(window))
+    if counted is not None:
+        begin_s, end_s = max(begin_s, counted.times_s[0]), min(end_s, counted.times_s[-1])
+    if counted is None or begin_s >= end_s:
+        return Value(grown(measured, pod, CPU, *_of(window)) / window.seconds)
+    # A pod whose container is down has no values, and uses nothing.
+    rest = round(end_s * 1e9), window.to_ns
+    down_s = sum(overlap_ns(down, rest) for down in downs_in(pod, window)) / 1e9
+    return Value((counted.used_s(end_s) - counted.used_s(begin_s)) / (end_s - begin_s + down_s))
 
 
 def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> Value:

@@ -20,7 +20,7 @@ def placed(profile: StressProfile, number: int) -> StressProfile:
     """The profile with each load and disturbance `number` nodes further, among the nodes that are alike.
 
     Nodes are alike if they have one kubelet profile and no arm; after the last of them comes the first. Raises UsageError for
-    a profile without two such nodes, unless `number` is 0.
+    a number that moves nothing, unless it is 0.
     """
     if not number:
         return profile
@@ -29,6 +29,11 @@ def placed(profile: StressProfile, number: int) -> StressProfile:
         raise UsageError(
             f'{OPTION} {number}: stress profile "{profile.name}" has no two nodes with the same kubelet profile, so its loads '
             f"have one placement.\nLeave {OPTION} out, or choose another profile, such as demand."
+        )
+    if all(name == moved[name] for name in moved):
+        raise UsageError(
+            f'{OPTION} {number}: stress profile "{profile.name}" has {len(moved)} nodes with the same kubelet profile, so each '
+            f"load is on its own node again.\nExpected 1 to {len(moved) - 1}."
         )
     return msgspec.structs.replace(
         profile,

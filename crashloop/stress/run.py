@@ -47,6 +47,11 @@ _INDEXES = frozenset({"manifest.json", "index.json"})
 """Of a docker-archive, and of an OCI archive."""
 
 
+def ended_by_signals() -> Lifeline:
+    """Only signals end a stress run: its standard input is arbitrary."""
+    return Lifeline(os.pipe()[0])
+
+
 class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The user's options; written to run.json."""
 
@@ -152,11 +157,12 @@ def _spread_plan(
 
 
 def run_stress(
-    options: StressOptions, progress: Progress, say: Callable[[str], None]
+    options: StressOptions, progress: Progress, say: Callable[[str], None], lifeline: Lifeline
 ) -> tuple[StressDir, StressResults]:
-    """Make the run and its report. Raises the provider's errors if no load was run at all.
+    """Make the run and its report. A `lifeline` that breaks ends its load.
 
-    If the cluster cannot be left as it was after a load, that is an incident of the run.
+    Raises the provider's errors if no load was run at all. If the cluster cannot be left as it was after a load, that is an
+    incident of the run.
     """
     plan = plan_stress(options)
     _check(plan, options)
@@ -164,8 +170,6 @@ def run_stress(
         allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
-    # Only signals end a stress run: its standard input is arbitrary.
-    lifeline = Lifeline(os.pipe()[0])
     rows = rows_of(plan.load.slos)
     where_at = site(
         run,

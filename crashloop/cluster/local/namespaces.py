@@ -37,8 +37,8 @@ Sockets of shims, links to pod logs, the kubelet's socket for device plugins, th
 
 _ONLINE_CPUS = "/sys/devices/system/cpu/online"
 _SHOW_OWN_CPUS = (
-    r"cpus=$(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status); "
-    f'[ "$cpus" = "$(cat {_ONLINE_CPUS})" ] || {{ echo "$cpus" >/run/cpus; mount --bind /run/cpus {_ONLINE_CPUS}; }}'
+    '[ "$(nproc)" = "$(grep -c ^processor /proc/cpuinfo)" ] || '
+    f"{{ taskset -cp $$ | sed 's/.*: //' >/run/cpus; mount --bind /run/cpus {_ONLINE_CPUS}; }}"
 )
 """A kubelet takes the CPUs of its node from that file, and gives them to a cgroup: below one with fewer CPUs (cgroups.py) the
 kernel refuses all of the host's."""

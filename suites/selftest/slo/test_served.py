@@ -213,17 +213,35 @@ def test_cpu_is_counted_against_another_server_and_against_what_was_free() -> No
     assert value("cpu-of-free", server(), sources=sources) == pytest.approx(90)
 
 
-def test_the_cpu_of_a_server_is_that_between_the_times_of_its_first_and_last_value() -> None:
-    """100 s of scrapes; the first value is 4 s older than its scrape, and the last 12 s."""
-    at = [float(10 * number - late) for number, late in enumerate((4, 12, 4, 4, 12, 4, 4, 4, 12, 4, 12))]
+LATE_S = (0, 8, 4, 4, 12, 4, 4, 4, 12, 4, 12)
+"""How much older than its scrape each value is."""
+
+
+def stamped(cores: float, *, first: int = 0, last: int = 10) -> Scrapes:
+    """So many cores in use from 0 s on, at the scrapes from the first to the last of these."""
+    stamps = [float(10 * number - late) for number, late in enumerate(LATE_S)]
+    here = slice(first, last + 1)
     used: Values = {
-        ("pod_cpu_usage_seconds_total", (POD,)): [0.5 * (each + 4) for each in at],
-        (stamp_of("pod_cpu_usage_seconds_total"), (POD,)): at,
+        ("pod_cpu_usage_seconds_total", (POD,)): [cores * at for at in stamps][here],
+        (stamp_of("pod_cpu_usage_seconds_total"), (POD,)): [ns(at) / 1e9 for at in stamps][here],
     }
+    found = scrapes(TIMES[here], used, source="resource")
+    return msgspec.structs.replace(found, t_ns=tuple(ns(at) for at in TIMES))
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 10), (2, 10), (0, 8)], ids=["whole", "new", "removed"])
+def test_the_cpu_of_a_server_is_counted_between_the_times_of_its_values(first: int, last: int) -> None:
+    source = stamped(0.5, first=first, last=last)
     idle: Values = {("host_cpu_seconds_total", (("mode", "idle"),)): [0.5 * at for at in range(0, 101, 10)]}
-    sources = [scrapes(TIMES, used, source="resource"), scrapes(TIMES, idle, source="processes", node="")]
-    assert value("cpu", server(), sources=sources) == pytest.approx(0.5)
-    assert value("cpu-of-free", server(), sources=sources) == pytest.approx(50)
+    others = scrapes(TIMES, idle, source="processes", node="")
+    assert value("cpu", server(), sources=[source]) == pytest.approx(0.5)
+    assert value("cpu-of-free", server(), sources=[source, others]) == pytest.approx(50)
+
+
+def test_a_server_uses_no_cpu_while_it_is_down_and_has_no_values() -> None:
+    """0.5 cores up to its last value, of 28 s, and down from then to the end of 100 s."""
+    down = server(downs=[(28, 130)])
+    assert value("cpu", down, sources=[stamped(0.5, last=4)]) == pytest.approx(0.14)
 
 
 def with_facts(*pods: ServedPod, sources: Iterable[Scrapes], **bounds: Any) -> SloVerdict:
