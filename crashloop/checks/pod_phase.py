@@ -7,7 +7,7 @@ container stamps its start when its program runs.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -16,7 +16,7 @@ from crashloop.checks.case import Case
 from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, lost_watch, unwatched, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.restart_all_triggers import Replacement, ran, replacements, was_killed
-from crashloop.checks.statement_age import SETTLED_NS, may_be_old_ns, may_lag_ns
+from crashloop.checks.statement_age import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
 from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -164,10 +164,10 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
         last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
-        lag_ns = may_be_old_ns(case, status.t_ns)
-        first, before = (
-            max(shown, bisect_right(times_ns, status.t_ns - age_ns) - 1) for age_ns in (SETTLED_NS, lag_ns)
-        )
+        first, before = (_newest_at(times_ns, status.t_ns - age_ns, shown) for age_ns in (SETTLED_NS, SLOW_API_NS))
+        # How much it may lag on a busy host takes long to find out, and matters only if the phase changed.
+        if any(changes[number].phase != changes[before].phase for number in range(shown, before)):
+            before = _newest_at(times_ns, status.t_ns - may_be_old_ns(case, status.t_ns), shown)
         possible = [number for number in range(before, last) if changes[number].phase == status.phase]
         shown = possible[0] if possible else shown
         allowed = changes[first:last]
@@ -182,6 +182,11 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         else:
             yield _doubted(case, pod, sentence, status, lines)
         return
+
+
+def _newest_at(times_ns: Sequence[int], t_ns: int, shown: int) -> int:
+    """Number of the newest change at that time; at least that of the one that was shown."""
+    return max(shown, bisect_right(times_ns, t_ns) - 1)
 
 
 def _unseen_waits(case: Case) -> Iterator[Finding]:
