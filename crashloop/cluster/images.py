@@ -42,6 +42,8 @@ FOLDERS = {
 
 Process = Mapping[str, Sequence[str]]
 """What an image starts, as in its config: Env, Entrypoint, Cmd."""
+PROGRAM: Process = {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]}
+"""Of images for container programs."""
 
 
 class ImageArchive(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +91,7 @@ def image_archive(busybox: bytes, applets: Sequence[str], *, arch: str) -> bytes
     layer = tar_bytes(program_layer(busybox, applets))
     sleep = ["/bin/busybox", "sleep", str(LONGEST_SLEEP_S)]
     images = {
-        PROGRAM_IMAGE: {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
+        PROGRAM_IMAGE: PROGRAM,
         SANDBOX_IMAGE: {"Env": ["PATH=/bin"], "Entrypoint": sleep},
     }
     return tar_bytes(docker_archive(layer, hashlib.sha256(layer).hexdigest(), images, arch=arch))

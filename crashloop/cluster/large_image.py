@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from crashloop.cluster.binaries.components import architecture
-from crashloop.cluster.images import applets_of, docker_archive, program_layer
+from crashloop.cluster.images import PROGRAM, applets_of, docker_archive, program_layer
 from crashloop.cluster.tars import File, Folder, Member, write_tar
 
 FILE_KIB = 64
@@ -23,9 +23,8 @@ def write_large_image(name: str, busybox: Path, *, mib: int, folder: Path) -> Pa
         write_tar(file, _members(busybox, mib))
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    images = {name: {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]}}
     with archive.open("wb") as file:
-        write_tar(file, docker_archive(layer, digest, images, arch=architecture()))
+        write_tar(file, docker_archive(layer, digest, {name: PROGRAM}, arch=architecture()))
     layer.unlink()
     return archive
 
