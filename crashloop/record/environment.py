@@ -1,6 +1,5 @@
 """environment.json: the machine of a run, and the versions that its nodes report."""
 
-import os
 import platform
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import psutil
 
 from crashloop import __version__
 from crashloop.kube.client import Json
+from crashloop.processors import available_processors
 
 ENVIRONMENT_FORMAT = "crashloop.environment/1"
 
@@ -57,7 +57,7 @@ def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Env
         kernel=platform.release(),
         machine=platform.machine(),
         cpu_model=_cpu_model(),
-        cpus=len(os.sched_getaffinity(0)),
+        cpus=available_processors(),
         memory_bytes=psutil.virtual_memory().total,
         cgroup_version=2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1,
         has_cpu_pressure=Path("/proc/pressure/cpu").exists(),

@@ -1,11 +1,8 @@
 """Judges a whole run: its results, from the verdicts of its tests or from its evidence alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import takewhile
-from multiprocessing import get_context
-from pathlib import Path
 
 import msgspec
 
@@ -14,6 +11,7 @@ from crashloop.deviations import load_deviations
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
+from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.results import Results, build_results
 from crashloop.requirements import load_requirements
 from crashloop.run.judging import Judged, judge_scenario, skipped
@@ -23,9 +21,6 @@ from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
-
-WORTH_SHARING_BYTES = 32_000_000
-"""Size of histories from which on all processors judge: a further process costs a second to start."""
 
 
 def analyze(run: RunDir) -> Results:
@@ -50,15 +45,8 @@ def _scenarios(plan: Plan) -> tuple[str, ...]:
 
 def _judge(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> Iterator[Judged]:
     judged = partial(judge_scenario, run, plan)
-    if len(scenarios) > 1 and sum(map(_size, map(run.history, scenarios))) >= WORTH_SHARING_BYTES:
-        with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
-            yield from processes.map(judged, scenarios)
-    else:
-        yield from map(judged, scenarios)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    is_shared = len(scenarios) > 1 and are_worth_sharing(map(run.history, scenarios))
+    yield from on_all_processors(judged, scenarios) if is_shared else map(judged, scenarios)
 
 
 def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:

@@ -23,7 +23,7 @@ def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None 
     Raises ObservationError where scrapes, restarts or that phase are missing. Costs below zero, which are noise around
     small ones, count as zero.
     """
-    facts = facts_of(measured, storm)
+    facts = facts_of(measured, storm, ("cores", "cpu_busy_share", "cluster_cpu_share"))
     if "cores" not in facts:
         raise ObservationError("the number of cores is not known: machine_cpu_cores was not scraped.")
     requests = RatioSli(source="kubelet", metric="rest_client_requests_total", per="restarts", idle=idle)

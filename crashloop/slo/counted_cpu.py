@@ -4,6 +4,7 @@ A kubelet brings the CPU of a pod up to date about every ten seconds, whenever i
 states its time.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 
 from crashloop.slo.families import stamp_of
 from crashloop.slo.rows import Selection
-from crashloop.slo.scrapes import ScrapedSeries
-from crashloop.slo.types import Measured
+from crashloop.slo.scrapes import ScrapedSeries, Scrapes
 
 
 class CountedCpu(NamedTuple):
@@ -27,11 +27,11 @@ class CountedCpu(NamedTuple):
         return float(np.interp(at_s, self.times_s, self.values_s))
 
 
-def counted_cpu(measured: Measured, counter: Selection) -> CountedCpu | None:
+def counted_cpu(scrapes: Iterable[Scrapes], counter: Selection) -> CountedCpu | None:
     """The values of the only series of a counter; None without their times, or with fewer than two."""
-    for scrapes in measured.scrapes:
-        if scrapes.source.source == counter.source:
-            found = [each for each in scrapes.series if counter.selects(each.labels)]
+    for source in scrapes:
+        if source.source.source == counter.source:
+            found = [each for each in source.series if counter.selects(each.labels)]
             values = next((each for each in found if each.name == counter.metric), None)
             stamps = next((each for each in found if each.name == stamp_of(counter.metric)), None)
             if values is not None and stamps is not None:

@@ -102,7 +102,7 @@ def _whole_run(measured: Measured) -> Iterator[Phase]:
 
 
 def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
-    every = [_part(row, measured, window) for window in windows(row, measured)]
+    every = [_part(row, measured, window, granted) for window in windows(row, measured)]
     parts = [part for part in every if not any(text.unmet(granted, part.facts))] or every
     if not parts:
         seen = ", ".join(dict.fromkeys(phase.label for phase in measured.phases)) or "none at all"
@@ -138,18 +138,23 @@ def _sample(row: SloRow, measured: Measured) -> NodeSample | None:
     return None if source is None else sample_of(measured.scrapes, source)
 
 
-def _part(row: SloRow, measured: Measured, window: Phase) -> _Part:
-    facts = facts_of(measured, window)
+def _part(row: SloRow, measured: Measured, window: Phase, granted: Sequence[Precondition]) -> _Part:
+    facts = facts_of(measured, window, _facts((*row.preconditions, *granted)))
     obstacles = list(text.broken(row.preconditions, facts, window.label))
     try:
         if row.other is not None:
             other = other_phase(row.other, measured, window)
-            obstacles += text.broken(row.preconditions, facts_of(measured, other), other.label)
+            there = facts_of(measured, other, _facts(row.preconditions))
+            obstacles += text.broken(row.preconditions, there, other.label)
         found = results(row, measured, window)
     except ObservationError as missing:
         return _Part(window.label, facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
     in_phase = tuple(msgspec.structs.replace(each, phase=window.label) for each in found)
     return _Part(window.label, facts, tuple(obstacles), in_phase)
+
+
+def _facts(conditions: Iterable[Precondition]) -> set[str]:
+    return {name for each in conditions for name in each.facts}
 
 
 def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:

@@ -4,7 +4,7 @@ Facts of the load itself (Measured.facts) override those computed here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from crashloop.slo.increase import growths, window_of
@@ -28,10 +28,12 @@ class LoadFact(NamedTuple):
     """Whether it is a number from 0 to 1, printed as a percentage."""
 
 
-def facts_of(measured: Measured, phase: Phase) -> dict[str, float]:
-    """Every fact that is known about a phase."""
-    found = {name: fact.find(measured, phase) for name, fact in FACTS.items() if name not in measured.facts}
-    return {**{name: value for name, value in found.items() if value is not None}, **measured.facts}
+def facts_of(measured: Measured, phase: Phase, names: Collection[str] | None = None) -> dict[str, float]:
+    """What is known about a phase; `names`: no more than these facts. Raises KeyError for one that there is not."""
+    asked = FACTS if names is None else names
+    found = {name: FACTS[name].find(measured, phase) for name in asked if name not in measured.facts}
+    stated = {name: value for name, value in measured.facts.items() if name in asked}
+    return {**{name: value for name, value in found.items() if value is not None}, **stated}
 
 
 def fact_in_words(name: str, value: float) -> str:

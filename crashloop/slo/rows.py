@@ -255,6 +255,11 @@ class Precondition(_Strict, frozen=True, kw_only=True):
     """A second lower bound, times the cores of a node; the lower of the two holds."""
 
     @property
+    def facts(self) -> tuple[str, ...]:
+        """What has to be known to judge it."""
+        return (self.fact, "cores") if self.depends_on_cores else (self.fact,)
+
+    @property
     def depends_on_cores(self) -> bool:
         return self.at_most_per_core is not None or self.at_least_per_core is not None
 

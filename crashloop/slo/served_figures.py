@@ -170,7 +170,7 @@ def _answer_share(pod: ServedPod, measured: Measured, window: Phase) -> Value:
 
 def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     """By the times of the kubelet's values; in recordings without them, by those of the scrapes."""
-    counted = counted_cpu(measured, of_pod(CPU, pod))
+    counted = counted_cpu(measured.scrapes, of_pod(CPU, pod))
     begin_s, end_s = (limit_ns / 1e9 for limit_ns in _of(window))
     if counted is not None:
         begin_s, end_s = max(begin_s, counted.times_s[0]), min(end_s, counted.times_s[-1])

@@ -1,6 +1,9 @@
 """Reads the evidence of a stress run from its directory: every pod as a lifecycle, and the gaps of its history."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
 
 import msgspec
 
@@ -11,6 +14,7 @@ from crashloop.history.statuses import ContainerState
 from crashloop.model.config import Curve, effective_curve
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.restart import Decision, decide
+from crashloop.processors import are_worth_sharing, dealt, on_all_processors
 from crashloop.report.text import counted
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
@@ -54,41 +58,70 @@ class StressEvidence(msgspec.Struct, kw_only=True):
     """By the name of a user's own pod that ran nothing, as far as is known: why, by its last status."""
 
 
+class PodEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of one history."""
+
+    pod: str
+    """The pod's name."""
+    lifecycles: tuple[Lifecycle, ...]
+    lacking: tuple[str, ...]
+    events: int
+    circumstances: Circumstances
+    verdicts: tuple[Verdict, ...]
+    waits: str
+    """Why a user's own pod ran nothing; empty otherwise."""
+
+
 PodJudge = Callable[[Recording, KubeletProfile], Iterable[Verdict]]
 """The verdicts on a pod that ran on a node with that profile."""
 
 
 def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_: ()) -> StressEvidence:
-    """Read every history of the run, once. Raises OSError if one cannot be read."""
+    """Read every history of the run, once; `judge` is picklable, for a run with large histories.
+
+    Raises OSError if one cannot be read.
+    """
     operations = tuple(run.operations())
-    ends_ns = _ends_ns(operations)
-    found: list[Lifecycle] = []
-    lacking: list[str] = []
-    circumstances: dict[str, Circumstances] = {}
-    of_pods: list[Verdict] = []
-    waits: dict[str, str] = {}
-    events = 0
-    for path in sorted(run.history_dir.glob("*.jsonl")):
-        with path.open("rb") as lines:
-            recording = read_recording(lines)
-        load = plan.load.loads[load_of(path.stem, tuple(plan.load.loads)) or ""]
-        until_ns = next((ends_ns[name] for name in owners(load, path.stem) if name in ends_ns), None)
-        found.extend(lifecycles_of(recording, load, plan, until_ns))
-        lacking.extend(f"{path.stem}: {sentence}" for sentence in shortcomings(recording))
-        if isinstance(load, Crash) and load.own is not None:
-            lacking.extend(f"{path.stem}: {sentence}" for sentence in unheard(recording))
-            waits.update((path.stem, why) for pod in recording.pods if (why := waits_for(pod)))
-        circumstances[path.stem] = circumstances_of(recording)
-        of_pods.extend(judge(recording, plan.kubelet(load.node)))
-        events += recording.events
+    read = partial(_read_pods, plan, judge, _ends_ns(operations))
+    histories = sorted(run.history_dir.glob("*.jsonl"))
+    if are_worth_sharing(histories):
+        found = {pod.pod: pod for pod in chain.from_iterable(on_all_processors(read, dealt(histories)))}
+        pods = [found[each.stem] for each in histories]
+    else:
+        pods = read(histories)
     return StressEvidence(
-        lifecycles=tuple(found),
-        lacking=tuple(lacking),
-        events=events,
+        lifecycles=tuple(each for pod in pods for each in pod.lifecycles),
+        lacking=tuple(f"{pod.pod}: {sentence}" for pod in pods for sentence in pod.lacking),
+        events=sum(pod.events for pod in pods),
         operations=operations,
-        circumstances=circumstances,
-        of_pods=tuple(of_pods),
-        waits=waits,
+        circumstances={pod.pod: pod.circumstances for pod in pods},
+        of_pods=tuple(each for pod in pods for each in pod.verdicts),
+        waits={pod.pod: pod.waits for pod in pods if pod.waits},
+    )
+
+
+def _read_pods(
+    plan: StressPlan, judge: PodJudge, ends_ns: Mapping[str, int], histories: Iterable[Path]
+) -> list[PodEvidence]:
+    return [_read_pod(plan, judge, ends_ns, each) for each in histories]
+
+
+def _read_pod(plan: StressPlan, judge: PodJudge, ends_ns: Mapping[str, int], history: Path) -> PodEvidence:
+    with history.open("rb") as lines:
+        recording = read_recording(lines)
+    pod = history.stem
+    load = plan.load.loads[load_of(pod, tuple(plan.load.loads)) or ""]
+    is_own = isinstance(load, Crash) and load.own is not None
+    until_ns = next((ends_ns[name] for name in owners(load, pod) if name in ends_ns), None)
+    waits = [why for each in recording.pods if (why := waits_for(each))] if is_own else []
+    return PodEvidence(
+        pod=pod,
+        lifecycles=lifecycles_of(recording, load, plan, until_ns),
+        lacking=(*shortcomings(recording), *(unheard(recording) if is_own else ())),
+        events=recording.events,
+        circumstances=circumstances_of(recording),
+        verdicts=tuple(judge(recording, plan.kubelet(load.node))),
+        waits=waits[-1] if waits else "",
     )
 
 

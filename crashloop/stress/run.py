@@ -17,6 +17,7 @@ from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptio
 from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import UsageError
 from crashloop.kube.errors import KubeError
+from crashloop.processors import available_processors
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
 from crashloop.report.stress.results import StressResults
@@ -109,7 +110,7 @@ def _plan_on_own(profile: StressProfile, options: StressOptions) -> StressPlan:
         profile,
         provider=options.provider,
         kubernetes_version=str(version),
-        cores=len(os.sched_getaffinity(0)),
+        cores=available_processors(),
         kubelet=lambda name: _kubelet(name, profile, version),
         kubelet_binary=options.kubelet_binary,
         reconfigures=Capability.KUBELET_RECONFIGURATION in owning_provider(options.provider).capabilities,

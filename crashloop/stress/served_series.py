@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crashloop.report.stress.results import Point, Series
 from crashloop.slo.backlog import Backlog
+from crashloop.slo.counted_cpu import counted_cpu
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.rows import Selection
 from crashloop.slo.scrapes import Scrapes
@@ -60,23 +61,31 @@ def _shares(pod: ServedPod, scrapes: Iterable[Scrapes], began_ns: int) -> tuple[
     _, throttled = _grown(pod, scrapes, THROTTLED)
     if not periods.any():
         return ()
+    times_s = (times - began_ns) / 1e9
     steps = ((begin, end, periods[begin:end].sum(), throttled[begin:end].sum()) for begin, end in moves(times, periods))
-    return _steps(
-        times, began_ns, [(begin, end, 100 * bad / every if every else 0.0) for begin, end, every, bad in steps]
+    return _level(
+        (times_s[begin], times_s[end], 100 * bad / every if every else 0.0) for begin, end, every, bad in steps
     )
 
 
-def _rates(pod: ServedPod, scrapes: Iterable[Scrapes], began_ns: int) -> tuple[Point, ...]:
+def _rates(pod: ServedPod, scrapes: Sequence[Scrapes], began_ns: int) -> tuple[Point, ...]:
+    """Between the times of the kubelet's values; between scrapes in a recording without those times."""
+    counted = counted_cpu(scrapes, of_pod(CPU, pod))
+    if counted is None:
+        return _rates_by_scrapes(pod, scrapes, began_ns)
+    in_demand = (counted.times_s >= pod.began_ns / 1e9) & (counted.times_s <= pod.ended_ns / 1e9)
+    times_s, values_s = counted.times_s[in_demand] - began_ns / 1e9, counted.values_s[in_demand]
+    return _level(zip(times_s[:-1], times_s[1:], np.diff(values_s) / np.diff(times_s), strict=True))
+
+
+def _rates_by_scrapes(pod: ServedPod, scrapes: Iterable[Scrapes], began_ns: int) -> tuple[Point, ...]:
     times, used = _grown(pod, scrapes, CPU)
     if not used.any():
         return ()
-    return _steps(
-        times,
-        began_ns,
-        [
-            (begin, end, used[begin:end].sum() / ((times[end] - times[begin]) / 1e9))
-            for begin, end in moves(times, used)
-        ],
+    times_s = (times - began_ns) / 1e9
+    return _level(
+        (times_s[begin], times_s[end], used[begin:end].sum() / (times_s[end] - times_s[begin]))
+        for begin, end in moves(times, used)
     )
 
 
@@ -112,9 +121,7 @@ def moves(times: NDArray[np.int64], steps: NDArray[np.float64]) -> Iterator[tupl
         yield begin, len(times) - 1
 
 
-def _steps(times: NDArray[np.int64], began_ns: int, values: Iterable[tuple[int, int, float]]) -> tuple[Point, ...]:
-    """A line that is level between every two scrapes."""
-    level = [(at, float(value)) for begin, end, value in values for at in (begin, end)]
-    return points_of(
-        np.asarray([(int(times[at]) - began_ns) / 1e9 for at, _ in level]), np.asarray([value for _, value in level])
-    )
+def _level(spans: Iterable[tuple[float, float, float]]) -> tuple[Point, ...]:
+    """A line that is level from a time to another."""
+    points = [(at_s, float(value)) for from_s, to_s, value in spans for at_s in (from_s, to_s)]
+    return points_of(np.asarray([at_s for at_s, _ in points]), np.asarray([value for _, value in points]))

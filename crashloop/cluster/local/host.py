@@ -10,6 +10,7 @@ import psutil
 
 from crashloop.cluster.inotify import Inotify, inotify_of_host
 from crashloop.cluster.local.cgroups import CgroupHost, cgroup_host
+from crashloop.processors import available_processors
 
 TOOLS = {
     "nsenter": "util-linux",
@@ -71,7 +72,7 @@ def host_facts(state_dir: Path) -> HostFacts:
         state_filesystem=filesystem_of(existing, _text(Path("/proc/self/mountinfo"))),
         state_free=shutil.disk_usage(existing).free,
         memory_available=psutil.virtual_memory().available,
-        cores=len(psutil.Process().cpu_affinity()) if linux else (psutil.cpu_count() or 1),
+        cores=available_processors(),
         inotify=inotify_of_host(),
         kernel_messages=Path("/dev/kmsg").exists(),
     )

@@ -66,6 +66,12 @@ def test_facts_of_a_phase() -> None:
     }
 
 
+def test_no_more_is_found_out_than_was_asked() -> None:
+    known = storm(processes(), kubelet(), cadvisor())
+    assert facts_of(known, STORM, {"cores", "steady_utilisation"}) == {"cores": 2}
+    assert facts_of(measured(facts={"cores": 8.0, "nodes": 3.0}), phase(), {"nodes"}) == {"nodes": 3}
+
+
 def test_cores_that_the_run_may_not_use_do_not_count() -> None:
     bound = scrapes(TIMES, {("host_cpu_cores", ()): (1, 1, 1)}, source="processes")
     assert facts_of(storm(bound, cadvisor()), STORM)["cores"] == 1

@@ -12,6 +12,7 @@ from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series, ServedResult, StressResults
 from crashloop.report.stress.served_plots import backlog_plots, server_plots
+from crashloop.slo.families import stamp_of
 from crashloop.stress.judging import judge_run
 from crashloop.stress.served_series import moves
 from suites.selftest.kit.histories import ns
@@ -53,6 +54,19 @@ def test_cpu_goes_from_one_count_of_the_kubelet_to_the_next(results: StressResul
     assert line(results, "server CPU").points == (
         (0, 0.02), (10, 0.02), (10, 0.05), (20, 0.05), (20, 0.05), (30, 0.05), (30, 0), (100, 0),
     )  # fmt: skip
+
+
+def test_cpu_goes_from_the_time_of_one_value_to_that_of_the_next(tmp_path: Path) -> None:
+    """A kubelet that counts at 3 s, 13 s, ... and is scraped every 5 s: 0.3 s in the first 10 s, 0.1 s in the next."""
+    counted_s = [-2, *(10 * ((at - 3) // 10) + 3 for at in TIMES[1:])]
+    used = {-7: 0.0, -2: 0.0, 3: 0.0, 13: 0.3, 23: 0.4}
+    folder = loop(tmp_path / "run")
+    counter = "pod_cpu_usage_seconds_total"
+    values = [used.get(at, 0.4) for at in counted_s]
+    stamps = [ns(at) / 1e9 for at in counted_s]
+    folder.scrape("resource", TIMES, {(counter, POD[1:]): values, (stamp_of(counter), POD[1:]): stamps}, node=NODE)
+    points = line(judge_run(folder.run), "server CPU").points
+    assert points[:6] == ((3, 0.03), (13, 0.03), (13, 0.01), (23, 0.01), (23, 0), (33, 0))
 
 
 def test_throttling_is_a_share_of_the_periods_from_count_to_count(results: StressResults) -> None:

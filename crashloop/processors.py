@@ -1,0 +1,44 @@
+"""Judges much evidence on all processors that this process may use."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+WORTH_SHARING_BYTES = 32_000_000
+"""Size of histories from which on all processors judge: a further process needs a second to start."""
+
+
+def available_processors() -> int:
+    """How many this process may use: below `taskset` those that it names."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
+
+
+def are_worth_sharing(histories: Iterable[Path]) -> bool:
+    """Whether these files are large. One that does not exist is empty."""
+    return sum(path.stat().st_size for path in histories if path.exists()) >= WORTH_SHARING_BYTES
+
+
+def dealt(items: Sequence[T]) -> list[Sequence[T]]:
+    """The items as one hand per processor, dealt in turn; no hand is empty."""
+    hands = available_processors()
+    return [items[first::hands] for first in range(min(hands, len(items)))]
+
+
+def on_all_processors(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results in the order of the items; `work`, items and results are picklable. Raises what `work` raises."""
+    # Ctrl-C ends this process, which ends the others: each of them would print a traceback of its own.
+    with ProcessPoolExecutor(
+        available_processors(),
+        mp_context=get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as processes:
+        yield from processes.map(work, items)
