@@ -9,6 +9,7 @@ import yaml
 from crashloop.model.variants import VARIANTS
 from crashloop.requirements import CatalogueError
 from crashloop.spec.deviation import Deviation
+from crashloop.yaml_text import read_yaml
 
 DEVIATIONS = Path(__file__).parent / "deviations.yaml"
 
@@ -21,7 +22,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
     """Every known deviation, in the order of the file. Raises CatalogueError, naming the entry."""
     try:
-        entries = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), _File).deviations
+        entries = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), _File).deviations
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         raise CatalogueError(f"{path.name}: {error}.") from error
     variants = {each.name for each in VARIANTS}

@@ -16,6 +16,7 @@ from crashloop.resources import MANIFESTS
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import read_yaml
 
 __all__ = [
     "CATALOGUE",
@@ -89,7 +90,7 @@ def _rows_with_requirements() -> dict[str, str | None]:
 
 def _read(path: Path, judges: Mapping[str, str | None]) -> Topic:
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = read_yaml(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise CatalogueError(f"{path.name}: not YAML: {error}") from error
     rows = raw.get("requirements") if isinstance(raw, dict) else None

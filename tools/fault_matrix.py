@@ -11,7 +11,7 @@ docs/fault-matrix.md; without the option it prints the page.
 import argparse
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, cached_property
 from pathlib import Path
@@ -183,8 +183,12 @@ def verdict_of(
 
 
 def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
-    """The trials that object to a fault."""
-    return tuple(catch for play in plays(fault, trials) for catch in _caught(fault, play))
+    """The trials that object to a fault; where none does at quick, also the requirements that are judged of every pod."""
+    played = [(play, _acting(fault, play.scenarios)) for play in plays(fault, trials)]
+    found = [catch for play, shown in played for catch in _caught(play, shown)]
+    if all(catch.trial.scope != SCOPES[0] for catch in found):
+        found += [catch for play, shown in played for catch in _caught(_of_every_pod(play), shown)]
+    return tuple(found)
 
 
 class Play(NamedTuple):
@@ -218,8 +222,29 @@ def full_nodes(trials: Sequence[Trial]) -> Iterator[Play]:
             yield Play(tuple(scenarios.values()), tuple(trial for trial in on_node if trial.scope == scope))
 
 
-def _caught(fault: Fault, play: Play) -> Iterator[Catch]:
-    shown = _acting(fault, play.scenarios)
+def _of_every_pod(play: Play) -> Play:
+    """The same scenarios, judged by the requirements that hold for every pod."""
+    scopes = {
+        scenario.name: trial.scope
+        for trial in sorted(
+            play.trials, key=lambda each: -SCOPES.index(each.scope) if each.scope in SCOPES else -len(SCOPES)
+        )
+        for scenario in trial.scenario.scenarios
+    }
+    trials = (
+        Trial(
+            requirement=msgspec.structs.replace(each, checkers=each.everywhere, parameters={}),
+            scenario=scenario,
+            scope=scopes[scenario.name],
+        )
+        for scenario in play.scenarios
+        for each in load_requirements().values()
+        if each.everywhere and scenario.pod_spec is not None and scopes.get(scenario.name) in SCOPES
+    )
+    return Play(play.scenarios, tuple(trial for trial in trials if holds(trial, VERSION)))
+
+
+def _caught(play: Play, shown: Mapping[str, "Shown"]) -> Iterator[Catch]:
     for trial in play.trials:
         found = [each for scenario in trial.scenario.scenarios if (each := shown.get(scenario.name)) is not None]
         acts = any(each.acts for each in found)

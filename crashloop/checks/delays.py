@@ -34,6 +34,14 @@ def check_never_late(case: Case) -> Checked:
     return judged(case, all_delays(case), early=False)
 
 
+def check_punctual(case: Case) -> Checked:
+    """No restart that comes MUST come later than the kubelet's own retry allows; one that does not is another checker's.
+
+    Needs min_delays delays that are not free.
+    """
+    return judged(case, all_delays(case), early=False, missing=False)
+
+
 def check_first_restart_free(case: Case) -> Checked:
     """The first restart of each container MUST NOT be delayed. Needs the first restart of one container."""
     return judged(case, first_restarts(case), least=1, what="free restart", counts=lambda _: True)
@@ -110,18 +118,19 @@ def judged(
     *,
     early: bool = True,
     late: bool = True,
+    missing: bool = True,
     least: int | None = None,
     what: str = "delay",
     rest: str = "",
     counts: Callable[[MeasuredDelay], bool] = _counts,
 ) -> Checked:
-    """Both bounds of each, and the least number of them."""
+    """Both bounds of each, those that are missing, and the least number of them."""
     judged = tuple(delays)
     alike = late_alike(judged) if late else {}
     findings = [
         finding
         for each in judged
-        for finding in _bounds(case, each, early=early, late=late, repeated=alike.get(key_of(each)))
+        for finding in _bounds(case, each, early=early, late=late, missing=missing, repeated=alike.get(key_of(each)))
     ]
     needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
     seen = sum(1 for each in judged if each.shortest is not None and counts(each) and not _stepped(case, each))
@@ -135,12 +144,14 @@ def _stepped(case: Case, delay: MeasuredDelay) -> bool:
     return delay.window_ns is not None and case.recording.clocks.step_within_ns(*delay.window_ns) > 0
 
 
-def _bounds(case: Case, delay: MeasuredDelay, *, early: bool, late: bool, repeated: str | None) -> Iterable[Finding]:
+def _bounds(
+    case: Case, delay: MeasuredDelay, *, early: bool, late: bool, missing: bool, repeated: str | None
+) -> Iterable[Finding]:
     too_soon = too_early(case, delay) if early else None
     if too_soon is not None:
         yield too_soon
     elif late:
         slow = None if awaits_init(case, delay) else too_late(case, delay, repeated=repeated)
-        overdue = slow or missing_restart(case, delay, delay.due.reason)
+        overdue = slow or (missing_restart(case, delay, delay.due.reason) if missing else None)
         if overdue is not None:
             yield overdue

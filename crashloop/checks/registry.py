@@ -15,6 +15,7 @@ from crashloop.checks.delays import (
     check_independent_counters,
     check_never_early,
     check_never_late,
+    check_punctual,
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
@@ -122,6 +123,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "probe-grace": check_probe_grace,
     "probe-kill": check_probe_kill,
     "pull-backoff": check_pull_backoff,
+    "punctual": check_punctual,
     "pull-credentials": check_pull_credentials,
     "pull-wait": check_pull_wait,
     "pulls": check_pulls,

@@ -16,7 +16,7 @@ from crashloop.measure.endpoints import Endpoint, endpoints
 from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.measure.readiness import readiness
 from crashloop.measure.sampling import Scraped
-from crashloop.measure.scraper import Cost, Scraper
+from crashloop.measure.scraper import Scraper
 from crashloop.slo.exposition import Exposition
 from crashloop.slo.families import HELD, SOURCES
 from crashloop.slo.scrapes import SourceLine
@@ -26,7 +26,7 @@ ANSWER_S = 10.0
 
 
 class Measuring:
-    """Scrapes all sources from `with` to its end, each in a thread of its own; `costs` holds the cost of scraping.
+    """Scrapes all sources from `with` to its end, each in a thread of its own.
 
     `families` names metric families to keep in addition to crashloop.slo.families.SOURCES (crashloop.slo.rows.families_of).
     """
@@ -44,7 +44,6 @@ class Measuring:
     ) -> None:
         """`folder` is RUN/metrics; it is made. No file in it is overwritten. Only nodes that are `scraped` are; None: all."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.costs: tuple[Cost, ...] = ()
         self._api = api
         self._folder = folder
         self._interval_s = interval_s
@@ -73,7 +72,8 @@ class Measuring:
         self.scrape_now()
         for thread in self._threads:
             thread.join(timeout=ANSWER_S)
-        self.costs = tuple(scraper.close() for scraper in self._scrapers)
+        for scraper in self._scrapers:
+            scraper.close()
 
     def add_harness(self, pid: int) -> None:
         """Count one more process as part of the harness."""

@@ -176,7 +176,7 @@ class ProcessAccount:
 
     def _harness(self) -> Iterator[psutil.Process]:
         """The processes of the harness: the trees below its roots, without the cluster's own branches."""
-        for root in self._roots:
+        for root in tuple(self._roots):  # another thread adds to them
             with contextlib.suppress(psutil.Error):
                 top = psutil.Process(root)
                 yield top

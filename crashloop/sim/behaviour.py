@@ -75,6 +75,10 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Least delay that is longer by `late_ns`."""
     late_from_restart: int = 0
     """The first restart whose delay is."""
+    late_every: int = 1
+    """Each so many restarts one whose delay is."""
+    late_only: str = ""
+    """Which restarts alone: `init`, `sidecars`, `by rule`, `on failure`, of `probed` or of `hooked` containers; empty: all."""
     fixed_retry: bool = False
     """Looks at a waiting container every 10 s to 15 s, as up to 1.34."""
     retries_by_longest: bool = False

@@ -54,7 +54,7 @@ class RestartDelays:
         since_ns = self._since_ns(last)
         self._meddle(container, key, last, now_ns)
         remaining_ns = self._of(container).remaining_ns(key, since_ns, now_ns, last.exit_code)
-        if last.number + 1 < behaviour.late_from_restart:
+        if not self._may_be_late(container, last):
             remaining_ns -= behaviour.late_ns
         if last.number == 0:
             remaining_ns += self._first_late_ns(container, last)
@@ -63,6 +63,12 @@ class RestartDelays:
         others = [self.key(each) for each in self.pod.spec.containers if each is not container]
         left_ns = max(0, self.backoffs.max_ns - self.backoffs.total_ns(others, now_ns))
         return min(remaining_ns, since_ns + left_ns - now_ns)
+
+    def _may_be_late(self, container: Container, last: SimulatedInstance) -> bool:
+        behaviour, restart = self.behaviour, last.number + 1
+        if restart < behaviour.late_from_restart or restart % behaviour.late_every:
+            return False
+        return not behaviour.late_only or self._is_one_of(behaviour.late_only, container, last)
 
     def _first_late_ns(self, container: Container, last: SimulatedInstance) -> int:
         """By how much a faulty kubelet delays the first restart of this container in particular."""
@@ -112,6 +118,8 @@ class RestartDelays:
             or (which == "out of memory" and last.out_of_memory)
             or (which == "success" and last.exit_code == 0)
             or (which == "killed" and last.killed)
+            or (which == "probed" and bool(container.probes) and not last.killed)
+            or (which == "hooked" and container.post_start)
             or (which in ("init", "sidecars") and self._is_kind(which, container))
         )
 

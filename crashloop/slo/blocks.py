@@ -11,6 +11,7 @@ Sources: Woodruff 1952 (percentiles of clusters); Kish 1965, ch. 8 (design effec
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,14 +111,30 @@ def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int) -> Interval:
     return Interval(min(lower, max(0, events - 1) / long_s), max(upper, (events + 1) / long_s), CONFIDENCE)
 
 
-def steps_in_blocks(times_ns: ArrayLike, *steps: ArrayLike) -> tuple[Numbers, ...]:
-    """Sums by block of what is known between every two scrapes; empty if these cover too little time."""
-    times = np.asarray(times_ns, dtype=np.int64)
-    if len(times) < 2 or not blocks_in(times[0], times[-1]):
-        return tuple(np.zeros(0) for _ in steps)
-    places = block_of(times[:-1] + np.diff(times) // 2, times[0], times[-1])
+class Steps(NamedTuple):
+    """What grew between every two scrapes of a source."""
+
+    times_ns: Places
+    """Of the scrapes."""
+    grown: tuple[Numbers, ...]
+    """One row per quantity."""
+
+
+def sums_in_blocks(sources: Sequence[Steps]) -> tuple[Numbers, ...]:
+    """Sums over all sources by block of their time, one row per quantity; empty if they cover too little of it.
+
+    Nodes share the seconds of their run, so their blocks are not independent of each other. There is at least one source.
+    """
+    sources = [each for each in sources if len(each.times_ns) > 1] or sources[:1]
+    from_ns = min((int(each.times_ns[0]) for each in sources if len(each.times_ns)), default=0)
+    to_ns = max((int(each.times_ns[-1]) for each in sources if len(each.times_ns)), default=0)
+    if not blocks_in(from_ns, to_ns):
+        return tuple(np.zeros(0) for _ in sources[0].grown)
+    middles = [each.times_ns[:-1] + np.diff(each.times_ns) // 2 for each in sources]
+    places = block_of(np.concatenate(middles), from_ns, to_ns)
     filled = np.unique(places)
-    return tuple(np.bincount(places, np.asarray(each, dtype=np.float64))[filled].astype(np.float64) for each in steps)
+    rows = zip(*(each.grown for each in sources), strict=True)
+    return tuple(np.bincount(places, np.concatenate(row))[filled].astype(np.float64) for row in rows)
 
 
 def _variance(tops: Numbers, bottoms: Numbers) -> float:

@@ -13,6 +13,8 @@ from crashloop.slo.types import Measured, Phase, Restart, SliResult
 
 BUSY, OWN = 0.9, 0.75
 """From these shares on (of the host's CPU, and of the cluster in it), the rate of restarts counts as the highest possible."""
+CPU = "component_cpu_seconds_total"
+COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd")
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -26,11 +28,19 @@ def costs_of(measured: Measured, storm: Phase, *, source: str, idle: str | None 
     facts = facts_of(measured, storm, ("cores", "cpu_busy_share", "cluster_cpu_share"))
     if "cores" not in facts:
         raise ObservationError("the number of cores is not known: machine_cpu_cores was not scraped.")
+    lacking = set(COMPONENTS) - {
+        series.labels.get("component")
+        for scrapes in measured.scrapes
+        for series in scrapes.series
+        if series.name == CPU
+    }
+    if lacking:
+        raise ObservationError(f"the CPU of {', '.join(sorted(lacking))} is not known: {CPU} was not scraped.")
     requests = RatioSli(source="kubelet", metric="rest_client_requests_total", per="restarts", idle=idle)
     writes = RatioSli(
         source="kubelet", metric="rest_client_requests_total", where={"method": _WRITES}, per="restarts", idle=idle
     )
-    seconds = {f"{component}_cpu_s": _cpu(component, idle) for component in ("kubelet", "runtime", "apiserver", "etcd")}
+    seconds = {f"{component}_cpu_s": _cpu(component, idle) for component in COMPONENTS}
     rows = {"api_requests": requests, "api_writes": writes} | seconds
     found = {name: ratio(row, measured, storm) for name, row in rows.items()}
     restarts = found["api_requests"].samples
@@ -62,7 +72,7 @@ def _saturated(facts: Mapping[str, float]) -> bool:
 
 def _cpu(component: str, idle: str | None) -> RatioSli:
     where: dict[str, tuple[str, ...]] = {"component": (component,)}
-    return RatioSli(source="processes", metric="component_cpu_seconds_total", where=where, per="restarts", idle=idle)
+    return RatioSli(source="processes", metric=CPU, where=where, per="restarts", idle=idle)
 
 
 def _cost(found: SliResult) -> float:

@@ -22,6 +22,14 @@ class CountedCpu(NamedTuple):
     """Of the values, in order, each once; UTC."""
     values_s: NDArray[np.float64]
 
+    @property
+    def first_s(self) -> float:
+        return float(self.times_s[0])
+
+    @property
+    def last_s(self) -> float:
+        return float(self.times_s[-1])
+
     def used_s(self, at_s: float) -> float:
         """Up to a time: in a straight line between two values."""
         return float(np.interp(at_s, self.times_s, self.values_s))

@@ -12,7 +12,7 @@ from crashloop.slo.text import number
 from crashloop.slo.types import Interval
 
 LEVEL = 0.05
-"""Probability of a false alarm: of one exploratory effect, or of any among all primary ones."""
+"""Probability of a false alarm: of one exploratory effect, or of any among all primary ones. Equivalence is shown per effect."""
 
 
 class EffectReading(StrEnum):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.slo.types import Lifecycle, Phase, Restart
+from crashloop.slo.types import Lifecycle, Phase
 
 SECONDS = "seconds"
 """What a ratio may count instead of events."""
@@ -101,13 +101,13 @@ def _stateful_startup(pod: Lifecycle) -> Iterator[MeasuredEvent]:
 
 
 def _start(pod: Lifecycle) -> Iterator[MeasuredEvent]:
-    if pod.began_ns is not None and not pod.has_init and not pod.may_pull:
-        yield _event(pod.began_ns, pod.started_ns, pod.seen_until_ns)
+    if pod.asked_ns is not None and not pod.has_init and not pod.may_pull:
+        yield _event(pod.asked_ns, pod.started_ns, pod.seen_until_ns)
 
 
 def _ready(pod: Lifecycle) -> Iterator[MeasuredEvent]:
-    if pod.began_ns is not None:
-        yield _event(pod.began_ns, pod.ready_ns, pod.seen_until_ns)
+    if pod.asked_ns is not None:
+        yield _event(pod.asked_ns, pod.ready_ns, pod.seen_until_ns)
 
 
 def _lateness(pod: Lifecycle) -> Iterator[MeasuredEvent]:
@@ -152,7 +152,7 @@ def _event(began_ns: int, ended_ns: int | None, seen_until_ns: int | None, *, le
 
 def _unexpected(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
     """The exits that had to be final, and whether a restart followed. One that was not watched for long proves nothing."""
-    restarted = {each.exited_ns for each in pod.restarts if each.expected is False and _came_ns(each) is not None}
+    restarted = {each.exited_ns for each in pod.restarts if each.expected is False and each.running_ns is not None}
     until_ns = math.inf if pod.seen_until_ns is None else pod.seen_until_ns
     for exited_ns in pod.finals_ns:
         if exited_ns in restarted or exited_ns + WATCHED_S * 1e9 <= until_ns:
@@ -171,7 +171,7 @@ def _late(pod: Lifecycle) -> Iterator[tuple[int, bool]]:
 
 
 def _restarts(pod: Lifecycle) -> Iterator[int]:
-    return (came_ns for each in pod.restarts if (came_ns := _came_ns(each)) is not None)
+    return (each.running_ns for each in pod.restarts if each.running_ns is not None)
 
 
 def _exits(pod: Lifecycle) -> Iterator[int]:
@@ -187,10 +187,6 @@ def _starts(pod: Lifecycle) -> Iterator[int]:
 def _pods(pod: Lifecycle) -> Iterator[int]:
     if pod.started_ns is not None:
         yield pod.started_ns
-
-
-def _came_ns(restart: Restart) -> int | None:
-    return restart.created_ns if restart.started_ns is None else restart.started_ns
 
 
 SAMPLES: Mapping[str, Samples] = {

@@ -23,21 +23,22 @@ def growth_per_event(sli: GrowthSli, measured: Measured, window: Phase) -> Itera
     """
     if not measured.lifecycles:
         raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
-    sources = [each for each in measured.scrapes if each.source.source == sli.source]
     selected = [
-        each for scrapes in sources for each in scrapes.series if each.name == sli.metric and sli.selects(each.labels)
+        (each, scrapes.node_of(each))
+        for scrapes in measured.scrapes
+        for each in scrapes.series
+        if scrapes.source.source == sli.source and each.name == sli.metric and sli.selects(each.labels)
     ]
     if not selected:
         raise ObservationError(f"metric {sli.metric!r} of {sli.source} was not scraped in the window.")
     third = (window.to_ns - window.from_ns) / 3
-    for series in selected:
+    for series, node in selected:
         share = (series.t_ns - window.from_ns) / third
         first, last = (series.values[(begin <= share) & (share <= begin + 1)] for begin in (0, 2))
         if min(len(first), len(last)) < THIRD_HAS:
             raise ObservationError(
                 f"metric {sli.metric!r} of {sli.source} has fewer than {THIRD_HAS} scrapes in a third."
             )
-        node = series.labels.get("node", "")
         times = [t_ns for pod in measured.lifecycles if node in ("", pod.node) for t_ns in COUNTS[sli.per].times(pod)]
         places = (np.asarray(times, dtype=np.int64) - window.from_ns) / third
         # The medians stand for the middles of their thirds.

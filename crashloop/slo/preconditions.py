@@ -65,7 +65,7 @@ def _churn(measured: Measured, phase: Phase) -> float | None:
 
 def _changes_ns(measured: Measured, phase: Phase) -> Iterator[int]:
     for pod in measured.lifecycles:
-        for moment_ns in (pod.began_ns, pod.deleted_ns):
+        for moment_ns in (pod.there_ns, pod.deleted_ns):
             if moment_ns is not None and phase.from_ns <= moment_ns < phase.to_ns:
                 yield moment_ns
 
@@ -76,10 +76,10 @@ def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
         return None
     steps: dict[str, list[tuple[int, int]]] = {}
     for pod in measured.lifecycles:
-        if pod.began_ns is not None:
+        if pod.there_ns is not None:
             end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
-            if pod.began_ns < phase.to_ns and end_ns > phase.from_ns:
-                steps.setdefault(pod.node, []).extend(((pod.began_ns, 1), (end_ns, -1)))
+            if pod.there_ns < phase.to_ns and end_ns > phase.from_ns:
+                steps.setdefault(pod.node, []).extend(((pod.there_ns, 1), (end_ns, -1)))
     return float(max((_highest(moments) for moments in steps.values()), default=0))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
-from crashloop.slo.blocks import ratio_interval, steps_in_blocks
+from crashloop.slo.blocks import Steps, ratio_interval, sums_in_blocks
 from crashloop.slo.events import COUNTS, SECONDS
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.sources import Found, find, notes
@@ -24,21 +24,17 @@ def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
         raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
     found = find(measured, sli, window.from_ns, window.to_ns)
     idle = _idle_per_s(sli, measured)
-    above: list[float] = []
-    below: list[float] = []
-    grown, events = 0.0, 0.0
+    counted: list[Steps] = []
     for source in found:
         times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
         rate = idle.get(source.scrapes.source.node, 0.0)
         steps = _steps(source, len(times)) - rate * np.diff(times) / 1e9
         counts = _events(sli, measured, source.scrapes.source.node, times)
-        grown, events = grown + float(steps.sum()), events + sum(counts)
-        tops, bottoms = steps_in_blocks(times, steps, counts)
-        above.extend(tops)
-        below.extend(bottoms)
+        counted.append(Steps(times, (steps, counts)))
+    grown, events = (float(sum(each.grown[row].sum() for each in counted)) for row in (0, 1))
     return SliResult(
         value=grown / events if events else None,
-        interval=ratio_interval(above, below) if events else None,
+        interval=ratio_interval(*sums_in_blocks(counted)) if events else None,
         samples=round(events),
         from_ns=min(each.window.from_ns for each in found),
         to_ns=max(each.window.to_ns for each in found),
@@ -53,14 +49,14 @@ def _steps(source: Found, scrapes: int) -> NDArray[np.float64]:
     return steps
 
 
-def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int64]) -> list[float]:
+def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int64]) -> NDArray[np.float64]:
     if sli.per == SECONDS:
-        return [float(apart_ns) / 1e9 for apart_ns in np.diff(times)]
+        return np.diff(times) / 1e9
     moments = [
         t_ns for pod in measured.lifecycles if not node or pod.node == node for t_ns in COUNTS[sli.per].times(pod)
     ]
     counts, _ = np.histogram(np.asarray(moments, dtype=np.int64), bins=times)
-    return [float(count) for count in counts]
+    return counts.astype(np.float64)
 
 
 def _idle_per_s(sli: RatioSli, measured: Measured) -> dict[str, float]:

@@ -137,8 +137,13 @@ def _on(measured: Measured, nodes: tuple[str, ...]) -> Measured:
     """What some nodes did, and what belongs to none; everything if none is named."""
     if not nodes:
         return measured
+    here = frozenset(("", *nodes))
     return msgspec.structs.replace(
         measured,
-        scrapes=tuple(each for each in measured.scrapes if each.source.node in ("", *nodes)),
+        scrapes=tuple(
+            msgspec.structs.replace(each, series=tuple(one for one in each.series if each.node_of(one) in here))
+            for each in measured.scrapes
+            if each.source.node in here
+        ),
         lifecycles=tuple(each for each in measured.lifecycles if each.node in nodes),
     )

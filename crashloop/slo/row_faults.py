@@ -37,6 +37,7 @@ from crashloop.slo.rows import (
 )
 from crashloop.slo.served_figures import FIGURES
 from crashloop.slo.types import Phase
+from crashloop.yaml_text import read_yaml
 
 _TIMED = (HistogramSli, SampleSli)
 _OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
@@ -45,7 +46,7 @@ _OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
 def read_rows(text: str, *, name: str) -> SloFile:
     """The rows of a file. Raises UsageError naming the file, the row, the field and what was expected."""
     try:
-        raw = yaml.safe_load(text)
+        raw = read_yaml(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"{name}: not YAML: {error}") from error
     rows = raw.get("slos") if isinstance(raw, dict) else None
@@ -132,8 +133,10 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
         yield f"target has {len(bounds)} bounds; expected one of at_most, below, at_least"
     elif not 0 <= bounds[0] < float("inf"):
         yield f"target is {bounds[0]:g} {target.unit}; expected a number that is not negative"
-    if isinstance(row.sli, ShareSli) and (target.unit != "%" or not all(each <= 100 for each in bounds)):
-        yield f"target is {bounds[0] if bounds else '':g} {target.unit}; expected a share of 0 to 100 %"
+    if isinstance(row.sli, ShareSli) and (target.unit != "%" or not all(each < 100 for each in bounds)):
+        yield f"target is {bounds[0] if bounds else '':g} {target.unit}; expected a share below 100 %"
+    if isinstance(row.sli, ShareSli) and target.at_least is not None:
+        yield "target is at_least; a share is of what went wrong, and has an upper bound"
     latency = isinstance(row.sli, ReadSli) and row.percentile is not None
     if latency or isinstance(row.sli, (*_TIMED, RecoverySli)):
         if target.unit != "s":

@@ -12,7 +12,6 @@ from crashloop.slo.scrapes import (
     METRICS_FORMAT,
     Line,
     MissedScrape,
-    Sample,
     ScrapedSeries,
     ScrapeLine,
     Scrapes,
@@ -65,13 +64,6 @@ def read_scrapes(lines: Iterable[bytes], *, name: str = "metrics") -> Scrapes:
             reader.damaged(number, error)
             break
     return reader.scrapes()
-
-
-def samples(scrapes: Scrapes) -> Iterator[Sample]:
-    """Every value of every series, series by series."""
-    for series in scrapes.series:
-        for t_ns, value in zip(series.t_ns.tolist(), series.values.tolist(), strict=True):
-            yield Sample(series.name, series.labels, t_ns, value)
 
 
 class _Reader:

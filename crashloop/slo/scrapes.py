@@ -18,15 +18,6 @@ METRICS_FORMAT = "crashloop.metrics/1"
 Labels = Mapping[str, str]
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """One value of one series."""
-
-    series: str
-    labels: dict[str, str]
-    t_ns: int
-    value: float
-
-
 class NodeSample(msgspec.Struct, frozen=True, kw_only=True):
     """How many of a run's nodes were scraped, where that was not all of them."""
 
@@ -106,6 +97,10 @@ class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[MissedScrape, ...] = ()
     damage: tuple[str, ...] = ()
     """Place of damage in the file; the rest is not used."""
+
+    def node_of(self, series: ScrapedSeries) -> str:
+        """The node that a series is about: by its label where one source covers all nodes; empty if it is about none."""
+        return series.labels.get("node") or self.source.node
 
 
 def sample_of(scrapes: Iterable[Scrapes], source: str | None = None) -> NodeSample | None:

@@ -173,7 +173,7 @@ def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> Value:
     counted = counted_cpu(measured.scrapes, of_pod(CPU, pod))
     begin_s, end_s = (limit_ns / 1e9 for limit_ns in _of(window))
     if counted is not None:
-        begin_s, end_s = max(begin_s, counted.times_s[0]), min(end_s, counted.times_s[-1])
+        begin_s, end_s = max(begin_s, counted.first_s), min(end_s, counted.last_s)
     if counted is None or begin_s >= end_s:
         return Value(grown(measured, pod, CPU, *_of(window)) / window.seconds)
     # A pod whose container is down has no values, and uses nothing.

@@ -64,6 +64,11 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.started_ns if self.created_ns is None else self.created_ns
 
     @property
+    def running_ns(self) -> int | None:
+        """The start, or the create where no start was seen; None while it is open."""
+        return self.created_ns if self.started_ns is None else self.started_ns
+
+    @property
     def late_s(self) -> float | None:
         """Restart lateness: exit to create, minus the due delay. Negative for a restart that was too early."""
         if self.created_ns is None or self.due_s is None:
@@ -96,10 +101,8 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it has init containers, whose time the official SLI excludes: here such pods are excluded from it."""
     may_pull: bool = False
     """Whether images may be pulled for its start, whose time the official SLI excludes, too: likewise."""
-    created_ns: int | None = None
-    """The pod's creationTimestamp, whole seconds; the official SLI starts here."""
     asked_ns: int | None = None
-    """When our create request was sent, by our clock."""
+    """When our create request was sent, by our clock; the official SLI starts here. None for the pods of other objects."""
     seen_ns: int | None = None
     """When the watch first delivered it."""
     started_ns: int | None = None
@@ -126,9 +129,9 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Exits after which the container had to stay down, by rules and policy; empty if that was not examined."""
 
     @property
-    def began_ns(self) -> int | None:
-        """When its creation was requested, by our clock if that is known."""
-        return self.created_ns if self.asked_ns is None else self.asked_ns
+    def there_ns(self) -> int | None:
+        """Since when it counts as there: since the request, or since it was seen where a controller made it."""
+        return self.seen_ns if self.asked_ns is None else self.asked_ns
 
 
 class ApiRead(msgspec.Struct, frozen=True, kw_only=True):

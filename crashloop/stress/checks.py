@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, SloVerdict
-from crashloop.spec.policy import RestartPolicy
 from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.load_as_planned import load_as_planned
-from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, has_known_delays
+from crashloop.stress.loads import Jobs, has_known_delays
 from crashloop.stress.lost_restarts import no_lost_restart
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.plan_text import restarted_share
 from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 
@@ -27,7 +27,7 @@ def checks(
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself, without checks that no load of the plan can show."""
     loaded = [plan.load.loads[name] for name in {name for stage in plan.stages for name in stage.users}]
-    restarted = [load for load in loaded if _is_restarted(load)]
+    restarted = [load for load in loaded if restarted_share(load) > 0 or (isinstance(load, Jobs) and load.failures > 0)]
     early = [no_early_restart(recorded.lifecycles)] if any(map(has_known_delays, restarted)) else []
     lost = no_lost_restart(plan, measured, recorded, scrapes)
     return (
@@ -37,13 +37,6 @@ def checks(
         *([lost] if restarted or lost.samples else []),
         nothing_left(incidents),
     )
-
-
-def _is_restarted(load: AnyLoad) -> bool:
-    """Whether a load's containers exit by themselves and have to be restarted; a server may or may not be killed."""
-    if isinstance(load, Crash):
-        return load.own is not None or load.rule is not None or load.restart_policy is not RestartPolicy.NEVER
-    return isinstance(load, Rollout) or (isinstance(load, Jobs) and load.failures > 0)
 
 
 def evidence_complete(recorded: StressEvidence) -> SloVerdict:

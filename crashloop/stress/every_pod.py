@@ -20,6 +20,10 @@ OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "ready-conditi
 """Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
 
 
+UNDER_LOAD = frozenset({"punctual"})
+"""Checkers that do not judge the pods of a load: how late those may be is what the rows of SLOs say."""
+
+
 class Played(NamedTuple):
     """What the model says of one kind of pod. A prediction asks its own Consulted for variants, so both belong together."""
 
@@ -34,9 +38,12 @@ class EveryPod:
         self, catalogue: Mapping[str, Requirement], deviations: Sequence[Deviation], version: KubernetesVersion
     ) -> None:
         """`version` is the cluster's."""
-        self._catalogue, self._deviations, self._version = catalogue, deviations, version
+        self._catalogue = {
+            name: each for name, each in catalogue.items() if not UNDER_LOAD.intersection(each.everywhere)
+        }
+        self._deviations, self._version = deviations, version
         self._of_any_program = {
-            name: each for name, each in catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
+            name: each for name, each in self._catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
         }
         self._played: dict[tuple[Pod, str], Played] = {}
         """By pod and profile."""

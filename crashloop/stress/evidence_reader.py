@@ -76,7 +76,12 @@ PodJudge = Callable[[Recording, KubeletProfile], Iterable[Verdict]]
 """The verdicts on a pod that ran on a node with that profile."""
 
 
-def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = lambda *_: ()) -> StressEvidence:
+def unjudged(_recording: Recording, _kubelet: KubeletProfile) -> Iterable[Verdict]:
+    """The judge of a reader that wants no verdicts on pods."""
+    return ()
+
+
+def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = unjudged) -> StressEvidence:
     """Read every history of the run, once; `judge` is picklable, for a run with large histories.
 
     Raises OSError if one cannot be read.

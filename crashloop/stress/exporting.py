@@ -7,8 +7,9 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import LIFECYCLES, load_scrapes
 from crashloop.slo.types import Lifecycle
 from crashloop.stress.folder import StressDir, read_jsonl
+from crashloop.stress.incidents import CUTS_SHORT
 from crashloop.stress.openmetrics import Exported
-from crashloop.stress.phases import measurements
+from crashloop.stress.phases import cut_ns, ended_ns, measurements
 from crashloop.stress.places import hosts_in
 from crashloop.stress.plan import SUITE, StressPlan
 
@@ -21,13 +22,14 @@ def exported(run_dir: Path) -> Exported:
     lifecycles = run.metrics_dir / LIFECYCLES
     if not lifecycles.exists():
         raise UsageError(f"{run_dir}: was not judged yet.\n`crashloop analyze {run_dir}` judges it.")
-    plan = run.stress_plan()
+    plan, marks = run.stress_plan(), run.marks()
+    cut = cut_ns(marks, (each.t_ns for each in run.incidents() if each.cause in CUTS_SHORT))
     return Exported(
         run=run_dir.resolve().name,
         profiles=profiles_of(plan, run.hosts()),
         scrapes=load_scrapes(run.metrics_dir),
         lifecycles=tuple(read_jsonl(lifecycles, Lifecycle)),
-        stages=measurements(plan.load.stages, run.marks()),
+        stages=measurements(plan.stages, marks, until_ns=cut or ended_ns(marks)),
     )
 
 

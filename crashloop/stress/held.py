@@ -26,7 +26,7 @@ def held(rows: Iterable[SloRow], scrapes: Sequence[Scrapes], *, began_ns: int) -
             if source.source.source != row.sli.source:
                 continue
             for each in source.series:
-                if each.name == row.sli.metric and row.sli.selects(each.labels):
+                if each.name == row.sli.metric and row.sli.selects(each.labels) and len(each.values):
                     words = WORDS.get(each.name, each.name)
                     yield Series(
                         name=f"held, {words}: {each.labels.get('component', '')}",

@@ -18,7 +18,7 @@ from crashloop.stress.loads import AnyLoad
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan_text import crashing_pods
 from crashloop.stress.profile import Stage
-from crashloop.stress.steps import LEAST_STEPS, OPTION, finer, stepped_load
+from crashloop.stress.steps import LEAST_STEPS, OPTION, finer, is_step, stepped_load
 from crashloop.verdict import Outcome
 
 NAME = "highest-rate"
@@ -60,7 +60,7 @@ def highest_rate(
 
     `nodes` are those over which the load is spread: rates and pods are those of all of them together.
     """
-    steps = [each for each in measured if each.stage.name == UNDER_LOAD and not each.stage.arm]
+    steps = [each for each in measured if is_step(each.stage)]
     pods = [crashing_pods(each.stage, loads) for each in steps]
     if len(steps) < LEAST_STEPS or any(after <= before for before, after in pairwise(pods)):
         return None

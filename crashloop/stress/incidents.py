@@ -30,6 +30,10 @@ class Cause(StrEnum):
     """The run requested the removal of objects, but they remained when it ended."""
 
 
+CUTS_SHORT = (Cause.LOAD, Cause.INTERRUPTED, Cause.CLUSTER)
+"""Causes that may have ended a stage before its time."""
+
+
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
     """A line of incidents.jsonl."""
 

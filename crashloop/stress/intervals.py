@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from crashloop.slo.blocks import (
+    Steps,
     block_of,
     blocks_in,
     percentile_interval,
     rate_interval,
     ratio_interval,
-    steps_in_blocks,
+    sums_in_blocks,
 )
 from crashloop.slo.events import in_groups
 from crashloop.slo.increase import growths, window_of
@@ -61,5 +62,5 @@ def _cores(component: str, phase: Phase, scrapes: Sequence[Scrapes]) -> Interval
             return None
         times = np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)
         steps = np.sum([growth.steps for growth in found], axis=0)
-        return ratio_interval(*steps_in_blocks(times, steps, np.diff(times) / 1e9))
+        return ratio_interval(*sums_in_blocks([Steps(times, (steps, np.diff(times) / 1e9))]))
     return None

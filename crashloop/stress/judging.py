@@ -42,12 +42,12 @@ from crashloop.stress.folder import StressDir
 from crashloop.stress.held import held
 from crashloop.stress.highest_rate import TEXT as LIMIT
 from crashloop.stress.highest_rate import highest_rate
-from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.incidents import CUTS_SHORT, Cause
 from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
 from crashloop.stress.metric_series import restart_times_ns, within
 from crashloop.stress.node_group import pooled
-from crashloop.stress.phases import Measurement, began_ns, ended_ns, measurements
+from crashloop.stress.phases import Measurement, began_ns, cut_ns, ended_ns, measurements
 from crashloop.stress.places import hosts_in, loaded_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
@@ -79,7 +79,8 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     began = began_ns(marks) or round(info.started.timestamp() * 1e9)
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
     hosts = run.hosts()
-    seen = measurements(plan.stages, marks, until_ns=_cut_ns(incidents) or ended)
+    cut = cut_ns(marks, (each.t_ns for each in incidents if each.cause in CUTS_SHORT))
+    seen = measurements(plan.stages, marks, until_ns=cut or ended)
     unpredicted = why_unpredicted(info.started)
     measured = tuple(_under_load(each, plan, hosts, unpredicted) for each in seen)
     of_stages = Measured(
@@ -250,12 +251,6 @@ def _nodes(plan: StressPlan, hosts: dict[str, str]) -> Iterable[NodeResult]:
 def _profile_on(plan: StressPlan, hosts: dict[str, str], host: str, stage: Stage) -> str:
     """The kubelet profile of a Node object in a stage. Raises KeyError."""
     return plan.kubelet({name: node for node, name in hosts_in(stage, hosts).items()}[host]).name
-
-
-def _cut_ns(incidents: Iterable[Incident]) -> int | None:
-    """When the load was interrupted; None if it was not."""
-    cut = (Cause.LOAD, Cause.INTERRUPTED, Cause.CLUSTER)
-    return min((each.t_ns for each in incidents if each.cause in cut), default=None)
 
 
 def _last_ns(lifecycles: Iterable[Lifecycle], scrapes: Iterable[Scrapes]) -> int:

@@ -120,10 +120,10 @@ def _refused(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator
     """Objects that were never made, and rollouts that were refused."""
     refused = {each.pod for each in recorded.operations if each.what == "not created"}
     there = {name for pod in recorded.lifecycles for name in _names(loads, pod)}
-    there |= {each.pod for each in recorded.operations if _was_taken(each)}
+    known = there | refused | {each.pod for each in recorded.operations if _was_taken(each)}
     creates: dict[str, dict[str, Operation]] = defaultdict(dict)
     for each in recorded.operations:
-        if each.what == "create" and each.pod not in there | refused:
+        if each.what == "create" and each.pod not in known:
             creates[each.load].setdefault(each.pod, each)
     for load, failed in sorted(creates.items()):
         yield f"load {load}: {counted(len(failed), 'create')} failed for good, {_first(list(failed.values()))}."

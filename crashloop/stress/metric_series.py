@@ -15,12 +15,12 @@ Selector = Callable[[Labels], bool]
 def per_second(
     scrapes: Iterable[Scrapes], source: str, metric: str, from_ns: int, to_ns: int, selects: Selector = lambda _: True
 ) -> float | None:
-    """Growth per second of a counter, over all nodes; None without scrapes of it."""
+    """Growth per second of a counter, over all nodes; None if no scrape has it."""
     rates = []
     for each in scrapes:
         window = window_of(each, from_ns, to_ns) if each.source.source == source else None
         if window is not None and window.seconds > 0:
-            rates.append(sum(growth.total for growth in growths(each, metric, window, selects)) / window.seconds)
+            rates += [growth.total / window.seconds for growth in growths(each, metric, window, selects)]
     return sum(rates) if rates else None
 
 
@@ -77,11 +77,11 @@ def labelled(**wanted: str) -> Selector:
 def restart_times_ns(lifecycles: Iterable[Lifecycle], node: str | None = None) -> NDArray[np.int64]:
     """When containers restarted, by ground truth, in order; of all nodes, or of one."""
     times = [
-        came_ns
+        each.running_ns
         for pod in lifecycles
         if node in (None, pod.node)
         for each in pod.restarts
-        if (came_ns := each.created_ns if each.started_ns is None else each.started_ns) is not None
+        if each.running_ns is not None
     ]
     return np.sort(np.asarray(times, dtype=np.int64))
 

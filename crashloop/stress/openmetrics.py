@@ -94,7 +94,7 @@ def _recorded(exported: Exported) -> Iterator[_Series]:
         source = scrapes.source
         for series in scrapes.series:
             labels = {"source": source.source} | series.labels
-            labels["node"] = labels.get("node") or source.node
+            labels["node"] = scrapes.node_of(series)
             yield _Series(series.name, labels, tuple(zip(series.t_ns.tolist(), series.values.tolist(), strict=True)))
 
 
@@ -119,8 +119,8 @@ def _of_pod(pod: Lifecycle) -> Iterator[_Series]:
             if each.container == container and each.created_ns is not None and each.late_s is not None
         )
         yield _Series(LATENESS, labels | {"container": container}, late)
-    if pod.began_ns is not None and pod.started_ns is not None:
-        yield _Series(STARTUP, labels, ((pod.started_ns, (pod.started_ns - pod.began_ns) / 1e9),))
+    if pod.asked_ns is not None and pod.started_ns is not None:
+        yield _Series(STARTUP, labels, ((pod.started_ns, (pod.started_ns - pod.asked_ns) / 1e9),))
 
 
 def _grid(exported: Exported) -> NDArray[np.int64]:

@@ -64,6 +64,12 @@ def measurements(
     return tuple(found)
 
 
+def cut_ns(marks: Iterable[StageMark], cuts_ns: Iterable[int]) -> int | None:
+    """When the stage that was measured last was cut short: the first of these moments since its begin; None without one."""
+    begun_ns = max((mark.t_ns for mark in marks if mark.what == "measure"), default=0)
+    return min((t_ns for t_ns in cuts_ns if t_ns >= begun_ns), default=None)
+
+
 def began_ns(marks: Iterable[StageMark]) -> int | None:
     """When the load began; None if it never did."""
     return next((mark.t_ns for mark in marks if mark.what == "begin"), None)

@@ -17,6 +17,7 @@ from crashloop.stress.placement import placed
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
 from crashloop.stress.steps import with_steps
 from crashloop.stress.templates import with_templates
+from crashloop.yaml_text import read_yaml
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
 
@@ -34,7 +35,7 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), place
     """
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
-        read = msgspec.convert(yaml.safe_load(text), StressProfile)
+        read = msgspec.convert(read_yaml(text), StressProfile)
     except (yaml.YAMLError, RecursionError) as error:
         raise _wrong(path, f"it is not YAML: {error}") from error
     except msgspec.ValidationError as error:

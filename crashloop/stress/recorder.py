@@ -67,6 +67,8 @@ class StressRecorder:
         self._marks = Marks(run.stages_jsonl)
         self._situation = Situation(stages=plan.stages)
         self._due = list(plan.load.disturbances)
+        self._began_s: float | None = None
+        """When the first stage began; monotonic."""
         self._kinds = kinds_of(plan.load.loads.values())
 
     def record(self) -> None:
@@ -101,12 +103,16 @@ class StressRecorder:
         finally:
             self._generator.stop(within_s=STOPS_WITHIN_S)
             self._take_marks()
+            for each in self._due:
+                self._note(
+                    Cause.LOAD, f"{each.action} of node {each.node} after {each.after_s:g} s: the load was over before."
+                )
             for cause, sentence in misses(self._run.operations()):
                 self._note(cause, sentence)
             self._clean_up()
 
     def _follow(self, most_s: float) -> None:
-        began_s = reported_s = time.monotonic()
+        waits_since_s = reported_s = time.monotonic()
         starts = 0
         while not self._generator.has_ended():
             if self._lifeline.broken.wait(LOOK_S):
@@ -114,7 +120,7 @@ class StressRecorder:
                 return
             self._heed_crashes()
             now_s = time.monotonic()
-            if now_s - began_s > most_s:
+            if now_s - (self._began_s or waits_since_s) > most_s:
                 self._note(Cause.LOAD, f"The load was not over after {most_s:.0f} s, and was stopped.")
                 return
             for mark in self._take_marks():
@@ -126,7 +132,7 @@ class StressRecorder:
             if missing := self._evidence.session.images.overdue(now_s):
                 self._note(Cause.LOAD, f"{missing} The load was abandoned.")
                 return
-            self._disturb(now_s - began_s)
+            self._disturb(now_s)
             self._evidence.session.sweep()
             if now_s - reported_s >= REPORT_EVERY_S:
                 rate = (self._evidence.session.starts - starts) / (now_s - reported_s)
@@ -150,6 +156,7 @@ class StressRecorder:
         """Scrape at the edges of measurements; the new marks."""
         new = self._marks.new()
         for mark in new:
+            self._began_s = self._began_s or time.monotonic()
             self._situation.mark = mark
             if mark.what in ("measure", "drain"):
                 self._do(self._evidence.scrape)
@@ -187,7 +194,8 @@ class StressRecorder:
         except KubeError as error:
             self._note(Cause.LEFT_BEHIND, f"The remains of worker {worker} will be removed at the end: {error}")
 
-    def _disturb(self, age_s: float) -> None:
+    def _disturb(self, now_s: float) -> None:
+        age_s = 0.0 if self._began_s is None else now_s - self._began_s
         for each in [each for each in self._due if each.after_s <= age_s]:
             self._due.remove(each)
             self._do(partial(self._carry_out, each))
@@ -197,7 +205,7 @@ class StressRecorder:
         self._note(Cause.DISTURBANCE, f"{disturbance.action} of node {node}, {disturbance.down_s:g} s down.")
         try:
             if disturbance.action == "restart-runtime":
-                self._site.cluster.restart_runtime(node)
+                self._site.cluster.restart_runtime(node, down_s=disturbance.down_s)
             else:
                 kill = disturbance.action == "kill-kubelet"
                 self._site.cluster.restart_kubelet(node, kill=kill, down_s=disturbance.down_s)

@@ -60,8 +60,12 @@ def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
 
 def sample_targets(rows: Iterable[SloRow]) -> dict[str, float]:
     """The strictest target on each kind of single event, in seconds, by its name; of manifests/slo where `rows` have none."""
+    return _strictest(load_rows()) | _strictest(rows)
+
+
+def _strictest(rows: Iterable[SloRow]) -> dict[str, float]:
     targets: dict[str, float] = {}
-    for row in (*load_rows(), *rows):
+    for row in rows:
         if isinstance(row.sli, SampleSli):
             targets[row.sli.of] = min(row.target.bound, targets.get(row.sli.of, row.target.bound))
     return targets

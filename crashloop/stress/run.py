@@ -15,8 +15,7 @@ from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
-from crashloop.errors import UsageError
-from crashloop.kube.errors import KubeError
+from crashloop.errors import ClusterError, UsageError
 from crashloop.processors import available_processors
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
@@ -186,7 +185,7 @@ def run_stress(
         with where_at as where:
             evidence = StressEvidence(run, plan, rows, where)
             StressRecorder(run, plan, where, evidence, lifeline, say, web_port=options.web_port).record()
-    except KubeError as error:
+    except ClusterError as error:
         if not run.marks():
             raise
         Incidents(run.incidents_jsonl, say).note(Cause.NOT_REMOVED, f"The cluster could not be left as it was: {error}")

@@ -18,24 +18,36 @@ def served_pods(
 ) -> Iterator[ServedPod]:
     """One per server of which requests are known, in the order of the loads."""
     requests: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
+    first_ns: dict[str, int] = {}
     for each in operations:
         if each.what in ("request", "unanswered") and each.intended_ns is not None:
             # Of a shared Service a request may be answered by the pod of another load.
             requests[load_of(each.pod, tuple(loads)) or each.load, each.pod].append(each)
+            service = getattr(loads[each.load], "service", None) or ""
+            first_ns[service] = min(each.intended_ns, first_ns.get(service, each.intended_ns))
     lives = {pod.pod: pod for pod in lifecycles}
     for name, load in loads.items():
         if isinstance(load, Demand):
             for pod in sorted(pod for of, pod in requests if of == name):
-                yield _served(name, load, pod, requests[name, pod], lives.get(pod))
+                shared_ns = first_ns.get(load.service) if load.service else None
+                yield _served(name, load, pod, requests[name, pod], lives.get(pod), shared_ns)
 
 
-def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], life: Lifecycle | None) -> ServedPod:
+def _served(
+    name: str,
+    load: Demand,
+    pod: str,
+    requests: Sequence[Operation],
+    life: Lifecycle | None,
+    shared_ns: int | None = None,
+) -> ServedPod:
+    """`shared_ns`: the first request of a Service, which another pod may have answered."""
     intended = sorted(each.intended_ns or 0 for each in requests)
     answers = ((each.intended_ns or 0, each.sent_ns + each.took_ns) for each in requests if each.what == "request")
     answered = tuple(sorted(answers, key=lambda each: each[1]))
     unanswered = ((each.intended_ns or 0, each.sent_ns) for each in requests if each.what == "unanswered")
     given_up = tuple(sorted(unanswered, key=lambda each: each[1]))
-    began_ns = intended[0] - next(arrivals_ns(load, 0))
+    began_ns = (intended[0] if shared_ns is None else shared_ns) - next(arrivals_ns(load, 0))
     ended_ns = max([intended[-1], *(t_ns for _, t_ns in (*answered, *given_up))])
     return ServedPod(
         load=name,
@@ -60,8 +72,7 @@ def _served(name: str, load: Demand, pod: str, requests: Sequence[Operation], li
 def _downs_ns(life: Lifecycle) -> Iterator[tuple[int, int]]:
     until_ns = life.seen_until_ns
     for restart in life.restarts:
-        to_ns = restart.created_ns if restart.started_ns is None else restart.started_ns
-        to_ns = until_ns if to_ns is None else to_ns
+        to_ns = until_ns if restart.running_ns is None else restart.running_ns
         if to_ns is not None and to_ns > restart.exited_ns:
             yield restart.exited_ns, to_ns
 

@@ -14,9 +14,14 @@ FINER_STEPS = 5
 OPTION = "--steps"
 
 
+def is_step(stage: Stage) -> bool:
+    """Whether it is a stage under load, of no comparison."""
+    return stage.name == UNDER_LOAD and not stage.arm
+
+
 def steps_of(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     """The stages under load, in order, whatever differs between them."""
-    return tuple(stage for stage in stages if stage.name == UNDER_LOAD and not stage.arm)
+    return tuple(filter(is_step, stages))
 
 
 def stepped_load(steps: Sequence[Stage]) -> str | None:

@@ -96,8 +96,8 @@ def _present(
     lifecycles: Sequence[Lifecycle], node: str, began_ns: int, at_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Number of pods over time."""
-    pods = [pod for pod in lifecycles if pod.node == node and pod.asked_ns is not None]
-    came = np.sort(np.asarray([((pod.asked_ns or 0) - began_ns) / 1e9 for pod in pods]))
+    pods = [pod for pod in lifecycles if pod.node == node and pod.there_ns is not None]
+    came = np.sort(np.asarray([((pod.there_ns or 0) - began_ns) / 1e9 for pod in pods]))
     went = np.sort(np.asarray([(pod.deleted_ns - began_ns) / 1e9 for pod in pods if pod.deleted_ns is not None]))
     return (np.searchsorted(came, at_s, "right") - np.searchsorted(went, at_s, "right")).astype(np.float64)
 

@@ -45,8 +45,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 1
     scrape_every_s: float
     workers: int = 0
+    """Of the load generator, besides its master; 0: one process."""
     are_workers_elsewhere: bool = False
-    """Workers of the load generator besides its master; 0: one process."""
     host_cores: int
     disturbances: tuple[str, ...] = ()
     """In words."""

@@ -45,6 +45,17 @@ class PunctualityFault(Fault):
     LATE_60_S_FROM_300_S = "waits 60 s longer where 300 s are due", {"late_ns": 60 * S, "late_from_ns": 300 * S}
     LATE_5_S_FROM_5TH = "waits 5 s longer from the 5th restart on", {"late_ns": 5 * S, "late_from_restart": 5}
     LATE_5_S_FROM_20TH = "waits 5 s longer from the 20th restart on", {"late_ns": 5 * S, "late_from_restart": 20}
+    LATE_15_S_FROM_41ST = "waits 15 s longer from the 41st restart on", {"late_ns": 15 * S, "late_from_restart": 41}
+    LATE_30_S_EACH_50TH = "waits 30 s longer before each 50th restart", {"late_ns": 30 * S, "late_every": 50}
+    LATE_15_S_INIT = "waits 15 s longer before an init container", {"late_ns": 15 * S, "late_only": "init"}
+    LATE_15_S_SIDECARS = "waits 15 s longer before a sidecar", {"late_ns": 15 * S, "late_only": "sidecars"}
+    LATE_15_S_BY_RULE = "waits 15 s longer before a restart by rule", {"late_ns": 15 * S, "late_only": "by rule"}
+    LATE_15_S_ON_FAILURE = "waits 15 s longer under OnFailure", {"late_ns": 15 * S, "late_only": "on failure"}
+    LATE_15_S_PROBED = (
+        "waits 15 s longer before a container with a probe that ended by itself",
+        {"late_ns": 15 * S, "late_only": "probed"},
+    )
+    LATE_15_S_HOOKED = "waits 15 s longer before a container with a hook", {"late_ns": 15 * S, "late_only": "hooked"}
     FIRST_700_MS_LATE = "restarts a container for the first time 0.7 s after its exit", {"first_late_ns": 700 * MS}
     FIRST_1_S_LATE = "restarts a container for the first time 1 s after its exit", {"first_late_ns": S}
     FIRST_1_5_S_LATE = "restarts a container for the first time 1.5 s after its exit", {"first_late_ns": 3 * S // 2}

@@ -121,7 +121,15 @@ def test_a_restart_that_comes_late_is_a_fail() -> None:
     )
     assert told(checked("delays", history)) == [finding]
     assert told(checked("never-late", history)) == [finding]
+    assert told(checked("punctual", history)) == [finding]
     assert told(checked("never-early", history)) == []
+
+
+def test_a_restart_that_does_not_come_is_not_late_but_missing() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), (5.5, 6.5, 1), (9, 10, 1)).ends(60)
+    (finding,) = told(checked("never-late", history))
+    assert finding.startswith('FAIL: restart 4 of "app" did not come within 50 s after the exit')
+    assert told(checked("punctual", history)) == []
 
 
 def test_create_to_start_is_the_hosts_and_not_judged() -> None:

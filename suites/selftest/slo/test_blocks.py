@@ -1,6 +1,7 @@
 """Intervals of values within a run hold the truth as often as they say, also where events share their conditions."""
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from crashloop.slo.blocks import (
     UNKNOWN,
+    Steps,
     block_of,
     blocks_in,
     effective,
     percentile_interval,
     rate_interval,
     ratio_interval,
-    steps_in_blocks,
+    sums_in_blocks,
 )
 from crashloop.slo.types import Interval
 from suites.selftest.kit.slo_kit import ns
@@ -77,7 +79,7 @@ def test_an_interval_holds_its_percentile_and_lies_within_the_samples(samples: l
     assert spread.lower is not None
     assert spread.upper is not None
     assert min(samples) <= spread.lower <= spread.upper <= max(samples)
-    assert 1 <= known.samples <= len(samples) or known.samples == pytest.approx(len(samples), rel=1)
+    assert 0 < known.samples <= len(samples) * (1 + 1e-9)
 
 
 def test_a_ratio_that_never_varies_has_no_spread() -> None:
@@ -107,10 +109,27 @@ def test_a_steady_rate_is_known_but_for_one_event_and_an_uneven_one_less() -> No
 
 
 def test_what_scrapes_counted_goes_into_the_block_of_its_middle() -> None:
-    times = [ns(at) for at in (0, 5, 10, 15, 20, 25, 30)]
-    (found,) = steps_in_blocks(times, [1, 2, 4, 8, 16, 32])
+    (found,) = sums_in_blocks([scraped((0, 5, 10, 15, 20, 25, 30), [1, 2, 4, 8, 16, 32])])
     assert found.tolist() == [3, 12, 48]
-    assert [each.tolist() for each in steps_in_blocks(times[:3], [1, 2], [3, 4])] == [[], []]
+    assert [each.tolist() for each in sums_in_blocks([scraped((0, 5, 10), [1, 2], [3, 4])])] == [[], []]
+
+
+def test_what_nodes_counted_in_the_same_seconds_is_one_block() -> None:
+    """Eight nodes that have the same slow seconds tell no more about their spread than one of them."""
+    one = scraped((0, 10, 20, 30), [1, 2, 4], [1, 1, 1])
+    tops, bottoms = sums_in_blocks(8 * [one])
+    assert (tops.tolist(), bottoms.tolist()) == ([8, 16, 32], [8, 8, 8])
+    assert ratio_interval(tops, bottoms) == ratio_interval([1, 2, 4], [1, 1, 1])
+
+
+def test_scrapes_of_nodes_at_different_times_share_the_blocks_of_the_window() -> None:
+    late = scraped((3, 13, 23, 33), [16, 32, 64])
+    (found,) = sums_in_blocks([scraped((0, 10, 20, 30), [1, 2, 4]), late])
+    assert found.tolist() == [17, 34, 68]
+
+
+def scraped(at_s: Sequence[float], *rows: Sequence[float]) -> Steps:
+    return Steps(np.asarray([ns(at) for at in at_s]), tuple(np.asarray(each, dtype=np.float64) for each in rows))
 
 
 def restarts(seconds: float, chance: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -6,8 +6,8 @@ from crashloop.errors import ObservationError
 from crashloop.slo.costs import costs_of
 from crashloop.slo.preconditions import FACTS, fact_in_words, facts_of
 from crashloop.slo.scrapes import NodeSample, Scrapes
-from crashloop.slo.types import Measured
-from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, phase, restart, scrapes, started
+from crashloop.slo.types import Lifecycle, Measured
+from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, ns, phase, restart, scrapes, started
 
 STORM, BASELINE = phase(50, 100, "storm"), phase(0, 50, "baseline")
 TIMES = (0, 50, 100)
@@ -102,6 +102,13 @@ def test_pods_per_node_are_those_there_at_once() -> None:
     pods = [started(1, 1, deleted_ns=gone), started(2, 1, deleted_ns=gone), started(20, 1), started(3, 1, node="other")]
     assert facts_of(measured(lifecycles=pods), phase())["pods_per_node"] == 2
     assert facts_of(measured(lifecycles=pods), phase(50, 100))["pods_per_node"] == 1
+
+
+def test_pods_that_a_controller_made_count_from_when_they_were_seen() -> None:
+    """Only the Job was requested; its pods still fill the node."""
+    pods = [Lifecycle(pod=f"job-0-{at}", uid=f"{at}", node="node-1", seen_ns=ns(1 + at / 10)) for at in range(5)]
+    facts = facts_of(measured(lifecycles=pods), phase(), {"churn_per_s", "pods_per_node"})
+    assert facts == {"churn_per_s": 5, "pods_per_node": 5}
 
 
 def test_the_longest_delay_is_that_due_after_the_exits_of_the_phase() -> None:

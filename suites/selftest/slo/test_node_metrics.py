@@ -14,6 +14,7 @@ TIMES = tuple(range(0, 101, 10))
 NAMES = ("kubelet_http_requests_total", "kubelet_pod_start_duration_seconds", "kubelet_http_inflight_requests")
 PODS = [crasher(*(restart(at, 1) for at in range(30)))]
 MEMORY = ("process_resident_memory_bytes", ())
+OPEN_FILES = "component_open_files"
 TERMINATED = "kubelet_terminated_containers_total"
 
 
@@ -86,6 +87,23 @@ def test_a_gauge_of_nodes_that_are_a_sample_is_judged_on_these_and_says_so() -> 
         "made-up: 7 bytes of 3 scrapes, target at most 6 bytes, phase storm. Judged by 2 of 50 nodes, a sample by seed 1. "
         "Shown is the worst of 2: node node-7."
     )
+
+
+def test_nodes_that_one_source_covers_are_judged_one_by_one() -> None:
+    seen = scrapes(
+        (0, 10, 20, 30),
+        {
+            (OPEN_FILES, (("node", "one"),)): (200, 200, 210, 210),
+            (OPEN_FILES, (("node", "two"),)): (100, 100, 160, 160),
+        },
+        source="processes",
+        node="",
+    )
+    sli = {"kind": "gauge", "source": "processes", "metric": OPEN_FILES, "relative_to": "baseline"}
+    rule = row(sli, {"at_most": 1.5, "unit": "times"}, phase="storm")
+    verdict = judge(rule, measured(seen, phases=(phase(0, 15, "baseline"), phase(18, 45))))
+    assert (verdict.outcome, verdict.value) == (Outcome.FAIL, 1.6)
+    assert {each.group["node"]: each.value for each in verdict.results} == {"one": 1.05, "two": 1.6}
 
 
 def test_a_row_without_metrics_of_nodes_says_nothing_of_a_sample() -> None:

@@ -12,7 +12,7 @@ from crashloop.slo.relative import difference_of, in_percent, ratio_of
 from crashloop.slo.row_faults import faults, unfit
 from crashloop.slo.types import Interval, Lifecycle, Phase, SloVerdict
 from crashloop.verdict import Outcome
-from suites.selftest.kit.slo_kit import crasher, measured, phase, restart, row, scrapes
+from suites.selftest.kit.slo_kit import Values, crasher, measured, phase, restart, row, scrapes
 
 REQUESTS = "rest_client_requests_total"
 PLAIN = msgspec.structs.replace(phase(0, 60), mix="plain")
@@ -131,6 +131,20 @@ def test_each_phase_counts_on_the_nodes_that_it_loaded() -> None:
     verdict = judge(rule, measured(lifecycles=pods, phases=(base, treat)))
     assert verdict.outcome is Outcome.PASS
     assert verdict.value == pytest.approx(59 / 30)
+
+
+def test_what_another_node_took_is_not_among_the_costs_of_a_phase() -> None:
+    """One source has the processes of all nodes; an idle node takes CPU, too."""
+    base = msgspec.structs.replace(phase(0, 50, arm="baseline"), nodes=("a",))
+    treat = msgspec.structs.replace(phase(50, 100, arm="treatment"), nodes=("b",))
+    spent: Values = {
+        ("component_cpu_seconds_total", (("component", "kubelet"), ("node", node))): values
+        for node, values in (("a", (0, 10, 110)), ("b", (0, 90, 110)))
+    }
+    sli = {"kind": "ratio", "source": "processes", "metric": "component_cpu_seconds_total", "per": "seconds"}
+    rule = row(relative(sli, {"arm": "baseline"}, unit="cores"), {"at_most": 2.1, "unit": "times"}, arm="treatment")
+    verdict = judge(rule, measured(scrapes((0, 50, 100), spent, source="processes", node=""), phases=(base, treat)))
+    assert verdict.value == pytest.approx(2.0)
 
 
 def test_a_phase_is_compared_with_the_nearest_in_time() -> None:

@@ -132,7 +132,12 @@ TIMES = "    percentile: 99\n    target: {at_most: 1, unit: s}"
         (
             "{kind: share, of: unexpected-restarts}",
             "    target: {below: 101, unit: '%'}",
-            "target is 101 %; expected a share of 0 to 100 %.",
+            "target is 101 %; expected a share below 100 %.",
+        ),
+        (
+            "{kind: share, of: unexpected-restarts}",
+            "    target: {at_least: 5, unit: '%'}",
+            "target is at_least; a share is of what went wrong, and has an upper bound.",
         ),
         (
             "{kind: rate, of: restarts}",
@@ -147,7 +152,7 @@ TIMES = "    percentile: 99\n    target: {at_most: 1, unit: s}"
         ("{kind: conservation}", "    target: {at_most: 2, unit: starts}", "target of a conservation is at_most: 0;"),
         ("{kind: conservation}", "    target: {at_most: 0, unit: starts}", "a conservation is decided_by: interval,"),
     ],
-    ids=["samples", "share", "rate", "ratio", "conservation-target", "conservation-decided"],
+    ids=["samples", "share", "share-of-good", "rate", "ratio", "conservation-target", "conservation-decided"],
 )
 def test_each_kind_of_sli_has_its_own_faults(sli: str, rest: str, message: str) -> None:
     assert TIMES in GOOD

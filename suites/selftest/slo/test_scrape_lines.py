@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
 from crashloop.slo.exposition import Exposition, SeriesKey
-from crashloop.slo.scrape_lines import Differences, read_scrapes, samples, to_line
-from crashloop.slo.scrapes import Line, MissedScrape, Sample, ScrapeLine, SeriesLine, SourceLine
+from crashloop.slo.scrape_lines import Differences, read_scrapes, to_line
+from crashloop.slo.scrapes import Line, MissedScrape, ScrapeLine, Scrapes, SeriesLine, SourceLine
 
 ANSWER = b"""# HELP kubelet_started_containers_total [ALPHA] Cumulative number of containers started
 # TYPE kubelet_started_containers_total counter
@@ -86,19 +86,19 @@ def test_a_file_gives_back_what_was_said() -> None:
     assert scrapes.source == SOURCE
     assert scrapes.t_ns == (10, 20, 30)
     assert scrapes.gaps == (MissedScrape(from_ns=31, to_ns=32, reason="timed out"),)
-    assert list(samples(scrapes)) == [
-        Sample("a", {}, 10, 1.0),
-        Sample("a", {}, 20, 1.0),
-        Sample("a", {}, 30, 3.0),
-        Sample("b", {}, 10, 2.0),
-        Sample("b", {}, 30, 2.0),
+    assert samples(scrapes) == [
+        ("a", 10, 1.0),
+        ("a", 20, 1.0),
+        ("a", 30, 3.0),
+        ("b", 10, 2.0),
+        ("b", 30, 2.0),
     ]
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([0.0, 1.0, 2.5])), max_size=8))
 def test_whatever_was_said_comes_back(said: list[dict[str, float]]) -> None:
     scrapes = read_scrapes(map(to_line, [SOURCE, *_lines(Differences(), said)]))
-    told = {(sample.series, sample.t_ns): sample.value for sample in samples(scrapes)}
+    told = {(name, t_ns): value for name, t_ns, value in samples(scrapes)}
     assert told == {(name, 10 * (at + 1)): value for at, each in enumerate(said) for name, value in each.items()}
 
 
@@ -132,6 +132,15 @@ def test_a_file_of_another_kind_is_refused(lines: list[bytes], message: str) -> 
     with pytest.raises(UsageError) as raised:
         read_scrapes(lines, name="m.jsonl")
     assert str(raised.value).startswith(message)
+
+
+def samples(scrapes: Scrapes) -> list[tuple[str, int, float]]:
+    """Series, time and value, series by series."""
+    return [
+        (each.name, t_ns, value)
+        for each in scrapes.series
+        for t_ns, value in zip(each.t_ns.tolist(), each.values.tolist(), strict=True)
+    ]
 
 
 def _lines(differences: Differences, said: list[dict[str, float]]) -> list[Line]:

@@ -96,6 +96,7 @@ def test_what_no_load_can_show_is_not_judged() -> None:
     assert judged(Churn(node="storm", rate_per_s=1)) == always
     assert judged(Crash(node="storm")) == {*always, "no-early-restart", "no-lost-restart"}
     assert judged(Crash(node="storm", restart_policy=RestartPolicy.NEVER)) == always
+    assert judged(Crash(node="storm", restart_policy=RestartPolicy.ON_FAILURE, succeeding=1)) == always
     assert judged(Rollout(node="storm")) == {*always, "no-lost-restart"}
     assert judged(Jobs(node="storm", rate_per_s=1)) == {*always, "no-lost-restart"}
     assert judged(Jobs(node="storm", rate_per_s=1, failures=0)) == always

@@ -124,6 +124,14 @@ def test_a_stage_that_was_cut_short_tells_nothing() -> None:
     assert run_costs(plan(), stages(REST, EASY, whole=False), run(easy=120, full=0)) is None
 
 
+def test_the_cost_of_a_component_that_cannot_be_measured_is_not_zero() -> None:
+    """On a cluster of somebody else only the CPU of the harness is known."""
+    harness = scrapes(
+        TIMES, {cpu("harness"): (0, 1, 2, 3), host("busy"): (0, 10, 40, 236)}, source="processes", node=""
+    )
+    assert run_costs(plan(), ALL, run(easy=150, full=0, sources=(harness, KUBELET, CORES))) is None
+
+
 def test_without_scrapes_nothing_is_reported() -> None:
     assert run_costs(plan(), ALL, run(easy=120, full=900, sources=())) is None
 

@@ -44,6 +44,12 @@ def test_a_line_has_every_scrape_in_seconds_since_the_load_began() -> None:
     assert lines()[0].points == ((0.0, 400.0), (5.0, 500.0), (10.0, 450.0))
 
 
+def test_a_series_without_a_value_has_no_line() -> None:
+    """A run that was killed between the name of a series and its first value."""
+    source = scrapes([5], {("cluster_files", ()): [None]}, source="processes", node="")
+    assert list(held([FILES], [source], began_ns=ns(5))) == []
+
+
 def test_the_report_has_a_plot_for_each_gauge(tmp_path: Path) -> None:
     results = msgspec.structs.replace(judge_run(example_run(tmp_path / "run").run), series=tuple(lines()))
     assert [(each.title, [line.name for plot in each.plots for line in plot.lines]) for each in rows(results)[-2:]] == [

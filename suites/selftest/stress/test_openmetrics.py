@@ -99,9 +99,7 @@ def test_lateness_is_a_sample_of_each_restart(run: Folder) -> None:
 
 
 def test_start_up_is_a_sample_of_each_pod(run: Folder) -> None:
-    pod = Lifecycle(
-        pod="healthy-0-1", uid="u", node=NODE, group="healthy", asked_ns=ns(5), created_ns=ns(5.2), started_ns=ns(6.5)
-    )
+    pod = Lifecycle(pod="healthy-0-1", uid="u", node=NODE, group="healthy", asked_ns=ns(5), started_ns=ns(6.5))
     alone = msgspec.structs.replace(exported(run.run.root), lifecycles=(pod,))
     (sample,) = read(openmetrics(alone))[STARTUP].samples
     assert sample.value == pytest.approx(1.5)

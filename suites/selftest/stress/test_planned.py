@@ -20,10 +20,11 @@ from crashloop.stress.loads import (
     ServerProbe,
     StartUp,
 )
-from crashloop.stress.phases import measurements
+from crashloop.stress.phases import cut_ns, measurements
 from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.profile import Disturbance, Stage
+from suites.selftest.kit.histories import ns
 from suites.selftest.kit.stress_kit import MARKS, marks, plan
 
 LOADS: tuple[AnyLoad, ...] = (
@@ -103,6 +104,16 @@ def test_the_plan_stands_beside_what_was_measured_of_it() -> None:
     ]
     assert (planned.scrape_every_s, planned.workers, planned.host_cores) == (5, 2, 2)
     assert planned.disturbances == ("kill-kubelet on storm after 30 s, down for 5 s",)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "found"),
+    [((), None), ((30,), 30), ((10, 40), 40), ((10,), None), ((40, 30), 30)],
+    ids=["none", "one", "one-before-the-stage", "only-before-the-stage", "the-first-of-two"],
+)
+def test_a_stage_is_cut_short_by_what_happened_after_its_begin(cuts: tuple[float, ...], found: float | None) -> None:
+    """The storm began to be measured at 26 s; a worker that died in the baseline has not ended it."""
+    assert cut_ns(marks(*MARKS[:6]), map(ns, cuts)) == (None if found is None else ns(found))
 
 
 def test_users_that_differ_from_stage_to_stage_are_listed_and_many_stages_are_counted() -> None:

@@ -14,6 +14,7 @@ from crashloop.rundir import read_document
 from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.every_pod import UNDER_LOAD
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage, StressNode
@@ -24,7 +25,9 @@ from suites.selftest.kit.slo_kit import crasher, measured, ns, phase, started
 from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, crashing, example_run, plan
 
 CATALOGUE = load_requirements()
-EVERYWHERE = {each.id for each in CATALOGUE.values() if each.everywhere} - {*CHECKED.values()}
+EVERYWHERE = {each.id for each in CATALOGUE.values() if each.everywhere and not UNDER_LOAD & {*each.everywhere}} - {
+    *CHECKED.values()
+}
 """Judged on every pod, and by no check of the run."""
 ROWS = load_rows("restarts")
 NEIGHBOUR = next(row for row in ROWS if row.id == "healthy-neighbour-startup")

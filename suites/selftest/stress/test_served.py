@@ -76,6 +76,16 @@ def test_a_request_counts_for_the_pod_that_answered_it_whoever_asked() -> None:
     assert (web.load, len(web.answered), other.load, len(other.answered)) == ("web", 15, "other", 5)
 
 
+def test_the_demand_of_a_service_begins_for_all_of_its_pods_with_the_first_request_to_any() -> None:
+    shared = msgspec.structs.replace(DEMAND, service="shared")
+    loads: dict[str, AnyLoad] = {"web": shared, "other": shared}
+    asked = [request(each, 0.2) for each in DUE]
+    answered = [*asked[:5], *(msgspec.structs.replace(each, pod="other-0-0") for each in asked[5:])]
+    assert [(pod.began_ns, pod.bursts) for pod in served_pods(loads, answered, [])] == 2 * [
+        (ns(1), ((ns(11), ns(16), 9),))
+    ]
+
+
 def test_the_share_of_a_pod_is_that_of_the_answers_of_its_service() -> None:
     shared = msgspec.structs.replace(DEMAND, service="shared")
     loads: dict[str, AnyLoad] = {"web": shared, "other": shared, "alone": DEMAND}

@@ -14,6 +14,7 @@ from crashloop.report.stress.results import Series, ServedResult, StressResults
 from crashloop.report.stress.served_plots import backlog_plots, server_plots
 from crashloop.slo.families import stamp_of
 from crashloop.stress.judging import judge_run
+from crashloop.stress.publishing import publish_stress, published_stress
 from crashloop.stress.served_series import moves
 from suites.selftest.kit.histories import ns
 from suites.selftest.kit.stress_kit import NODE
@@ -65,8 +66,10 @@ def test_cpu_goes_from_the_time_of_one_value_to_that_of_the_next(tmp_path: Path)
     values = [used.get(at, 0.4) for at in counted_s]
     stamps = [ns(at) / 1e9 for at in counted_s]
     folder.scrape("resource", TIMES, {(counter, POD[1:]): values, (stamp_of(counter), POD[1:]): stamps}, node=NODE)
-    points = line(judge_run(folder.run), "server CPU").points
-    assert points[:6] == ((3, 0.03), (13, 0.03), (13, 0.01), (23, 0.01), (23, 0), (33, 0))
+    found = judge_run(folder.run)
+    assert line(found, "server CPU").points[:6] == ((3, 0.03), (13, 0.03), (13, 0.01), (23, 0.01), (23, 0), (33, 0))
+    publish_stress(folder.run, found)
+    assert published_stress(folder.run) == found
 
 
 def test_throttling_is_a_share_of_the_periods_from_count_to_count(results: StressResults) -> None:
