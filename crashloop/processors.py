@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,19 +26,17 @@ def are_worth_sharing(histories: Iterable[Path]) -> bool:
     return sum(path.stat().st_size for path in histories if path.exists()) >= WORTH_SHARING_BYTES
 
 
-def dealt(items: Sequence[T]) -> list[Sequence[T]]:
-    """The items as one hand per processor, dealt in turn; no hand is empty."""
-    hands = available_processors()
-    return [items[first::hands] for first in range(min(hands, len(items)))]
+def on_all_processors(work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> list[R]:
+    """The results in the order of the items, which are dealt in turn to this process and to one for each further processor.
 
-
-def on_all_processors(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results in the order of the items; `work`, items and results are picklable. Raises what `work` raises."""
+    `work` returns one result per item; it, items and results are picklable. Raises what `work` raises.
+    """
+    number = max(1, min(available_processors(), len(items)))
+    mine, *others = (items[first::number] for first in range(number))
     # Ctrl-C ends this process, which ends the others: each of them would print a traceback of its own.
     with ProcessPoolExecutor(
-        available_processors(),
-        mp_context=get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
+        number, mp_context=get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
     ) as processes:
-        yield from processes.map(work, items)
+        elsewhere = [processes.submit(work, hand) for hand in others]
+        results = [work(mine), *(each.result() for each in elsewhere)]
+    return [results[at % number][at // number] for at in range(len(items))]

@@ -43,10 +43,13 @@ def _scenarios(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(each.scenario for each in plan.judgements), *compared)))
 
 
-def _judge(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> Iterator[Judged]:
-    judged = partial(judge_scenario, run, plan)
-    is_shared = len(scenarios) > 1 and are_worth_sharing(map(run.history, scenarios))
-    yield from on_all_processors(judged, scenarios) if is_shared else map(judged, scenarios)
+def _judge(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> list[Judged]:
+    judge = partial(_judge_each, run, plan)
+    return on_all_processors(judge, scenarios) if are_worth_sharing(map(run.history, scenarios)) else judge(scenarios)
+
+
+def _judge_each(run: RunDir, plan: Plan, scenarios: Sequence[str]) -> list[Judged]:
+    return [judge_scenario(run, plan, each) for each in scenarios]
 
 
 def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:

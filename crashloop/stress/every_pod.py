@@ -48,6 +48,10 @@ class EveryPod:
         self._played: dict[tuple[Pod, str], Played] = {}
         """By pod and profile."""
 
+    def __reduce__(self) -> tuple[type["EveryPod"], tuple[object, ...]]:
+        """For another process, which plays for itself."""
+        return EveryPod, (self._catalogue, self._deviations, self._version)
+
     def judge(self, recording: Recording, kubelet: KubeletProfile) -> Iterator[Verdict]:
         """One verdict per requirement; none for a history without its first line.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ from crashloop.history.statuses import ContainerState
 from crashloop.model.config import Curve, effective_curve
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.restart import Decision, decide
-from crashloop.processors import are_worth_sharing, dealt, on_all_processors
+from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.text import counted
 from crashloop.slo.lifecycles import Promise, lifecycles
 from crashloop.slo.types import Lifecycle
@@ -89,11 +88,7 @@ def read_recorded(run: StressDir, plan: StressPlan, judge: PodJudge = unjudged) 
     operations = tuple(run.operations())
     read = partial(_read_pods, plan, judge, _ends_ns(operations))
     histories = sorted(run.history_dir.glob("*.jsonl"))
-    if are_worth_sharing(histories):
-        found = {pod.pod: pod for pod in chain.from_iterable(on_all_processors(read, dealt(histories)))}
-        pods = [found[each.stem] for each in histories]
-    else:
-        pods = read(histories)
+    pods = on_all_processors(read, histories) if are_worth_sharing(histories) else read(histories)
     return StressEvidence(
         lifecycles=tuple(each for pod in pods for each in pod.lifecycles),
         lacking=tuple(f"{pod.pod}: {sentence}" for pod in pods for sentence in pod.lacking),
