@@ -9,7 +9,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.slo.types import Lifecycle, Phase
+import numpy as np
+from numpy.typing import NDArray
+
+from crashloop.slo.types import Lifecycle, Measured, Phase
 
 SECONDS = "seconds"
 """What a ratio may count instead of events."""
@@ -64,6 +67,16 @@ class Count(NamedTuple):
     of: str
     one: str
     times: Callable[[Lifecycle], Iterator[int]]
+
+
+def times_of(kind: str, measured: Measured, node: str = "") -> NDArray[np.int64]:
+    """When the events of a kind of COUNTS happened in the pods of a node, or of all nodes: UTC nanoseconds, pod by pod."""
+    found = measured.found_ns.get((kind, node))
+    if found is None:
+        pods = (pod for pod in measured.lifecycles if node in ("", pod.node))
+        times = [t_ns for pod in pods for t_ns in COUNTS[kind].times(pod)]
+        found = measured.found_ns[kind, node] = np.asarray(times, dtype=np.int64)
+    return found
 
 
 def in_groups(lifecycles: Iterable[Lifecycle], groups: Sequence[str]) -> Iterator[Lifecycle]:

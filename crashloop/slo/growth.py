@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from crashloop.errors import ObservationError
-from crashloop.slo.events import COUNTS
+from crashloop.slo.events import COUNTS, times_of
 from crashloop.slo.rows import GrowthSli
 from crashloop.slo.types import Measured, Phase, SliResult
 
@@ -39,8 +39,7 @@ def growth_per_event(sli: GrowthSli, measured: Measured, window: Phase) -> Itera
             raise ObservationError(
                 f"metric {sli.metric!r} of {sli.source} has fewer than {THIRD_HAS} scrapes in a third."
             )
-        times = [t_ns for pod in measured.lifecycles if node in ("", pod.node) for t_ns in COUNTS[sli.per].times(pod)]
-        places = (np.asarray(times, dtype=np.int64) - window.from_ns) / third
+        places = (times_of(sli.per, measured, node) - window.from_ns) / third
         # The medians stand for the middles of their thirds.
         between = int(((places >= 0.5) & (places < 2.5)).sum())
         if not between:

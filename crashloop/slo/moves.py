@@ -3,7 +3,7 @@
 import numpy as np
 
 from crashloop.errors import ObservationError
-from crashloop.slo.events import COUNTS
+from crashloop.slo.events import times_of
 from crashloop.slo.increase import ScrapeWindow, window_of
 from crashloop.slo.rows import MovesSli
 from crashloop.slo.scrapes import Scrapes
@@ -29,10 +29,10 @@ def moves(sli: MovesSli, measured: Measured, window: Phase) -> SliResult:
         if name not in missing
         and not any(_has_moved(values) for each, found in seen for values in _values(each, found, name))
     ]
-    restarts = [t_ns for pod in measured.lifecycles for t_ns in COUNTS["restarts"].times(pod)]
+    restarts = times_of("restarts", measured)
     return SliResult(
         value=float(len(missing) + len(still)),
-        samples=sum(1 for t_ns in restarts if window.from_ns <= t_ns < window.to_ns),
+        samples=int(((restarts >= window.from_ns) & (restarts < window.to_ns)).sum()),
         from_ns=window.from_ns,
         to_ns=window.to_ns,
         notes=(*(f"{name} does not exist." for name in missing), *(f"{name} did not move." for name in still)),

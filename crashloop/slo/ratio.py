@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
 from crashloop.slo.blocks import Steps, ratio_interval, sums_in_blocks
-from crashloop.slo.events import COUNTS, SECONDS
+from crashloop.slo.events import SECONDS, times_of
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.sources import Found, find, notes
 from crashloop.slo.types import Measured, Phase, SliResult
@@ -52,10 +52,7 @@ def _steps(source: Found, scrapes: int) -> NDArray[np.float64]:
 def _events(sli: RatioSli, measured: Measured, node: str, times: NDArray[np.int64]) -> NDArray[np.float64]:
     if sli.per == SECONDS:
         return np.diff(times) / 1e9
-    moments = [
-        t_ns for pod in measured.lifecycles if not node or pod.node == node for t_ns in COUNTS[sli.per].times(pod)
-    ]
-    counts, _ = np.histogram(np.asarray(moments, dtype=np.int64), bins=times)
+    counts, _ = np.histogram(times_of(sli.per, measured, node), bins=times)
     return counts.astype(np.float64)
 
 

@@ -1,6 +1,10 @@
 """Types of measurements: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO."""
 
+from functools import cached_property
+
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.strength import Strength
@@ -176,7 +180,7 @@ class ServedPod(msgspec.Struct, frozen=True, kw_only=True):
         return self.began_ns < window.to_ns and self.ended_ns > window.from_ns
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class Measured(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """All evidence for the judgement of SLOs."""
 
     phases: tuple[Phase, ...]
@@ -186,6 +190,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[ServedPod, ...] = ()
     facts: dict[str, float] = {}
     """Facts for preconditions: churn_per_s, pods_per_node, cores, nodes, ... (crashloop.slo.preconditions computes some)."""
+
+    @cached_property
+    def found_ns(self) -> dict[tuple[str, str], NDArray[np.int64]]:
+        """Times of events by kind and node, which crashloop.slo.events.times_of looks up once."""
+        return {}
 
 
 class Interval(msgspec.Struct, frozen=True):
