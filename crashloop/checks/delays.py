@@ -13,6 +13,7 @@ from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.restart_window import awaits_init
 from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
+from crashloop.model.restart import Decision
 from crashloop.spec.pod import Container
 
 MIN_DELAYS = 2
@@ -35,11 +36,12 @@ def check_never_late(case: Case) -> Checked:
 
 
 def check_punctual(case: Case) -> Checked:
-    """No restart that comes MUST come later than the kubelet's own retry allows; one that does not is another checker's.
+    """No restart that is due and comes MUST come later than the kubelet's own retry allows.
 
-    Needs min_delays delays that are not free.
+    Needs min_delays delays that are not free. Whether a restart is due, and whether it comes, is for other checkers.
     """
-    return judged(case, all_delays(case), early=False, missing=False)
+    due = (each for each in all_delays(case) if each.decided.decision is not Decision.STOP)
+    return judged(case, due, early=False, missing=False)
 
 
 def check_first_restart_free(case: Case) -> Checked:
