@@ -140,7 +140,7 @@ def test_a_failing_hook_ends_its_container_which_restarts() -> Scenario:
         name="failing-hook-max-2s",
         profile="max-2s",
         pod=Pod(containers=(Container(program=hook_fails(times=4), post_start=True),)),
-        until=Until(restarts={"app": 4}, at_most_s=150),
+        until=Until(restarts={"app": 4}, at_most_s=90),
     )
 
 
