@@ -78,8 +78,8 @@ def decide(
     """What the kubelet does about `container` of `pod` after an exit with `exit_code`.
 
     `gates` are those of the node; what they leave out is as the kubelet's `version` has it by default.
-    `killed`: a failed liveness or startup probe had the container killed. `sandbox_lost`: the pod's sandbox was gone by
-    then, or before the restart.
+    `killed`: the kubelet had killed it, as after a failed liveness or startup probe. `sandbox_lost`: the pod's sandbox was gone
+    by then, or before the restart.
     """
     if container.kind is ContainerKind.EPHEMERAL:
         return Decided(Decision.STOP, "ephemeral containers are never restarted")
@@ -102,7 +102,8 @@ def decide(
     succeeded = exit_code == 0 and not killed
     cause = f"after exit code {exit_code}"
     if killed:
-        cause = "after the loss of its sandbox" if sandbox_lost else "after a failed probe"
+        by_whom = "after a failed probe" if container.killing_probes else "after a kill"
+        cause = "after the loss of its sandbox" if sandbox_lost else by_whom
     return Decided(_BY_POLICY[policy, succeeded], f"{owner} {policy} decides {cause}")
 
 

@@ -258,7 +258,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     start_order: str = "declared"
     """Of the containers that one sync starts: declared, reverse, or names."""
     resize_restarts: str = "always"
-    """Whether a resize that needs it restarts the container: always, never, unruled (without rules), or twice."""
+    """Whether a resize that needs it restarts the container: always, never, unruled (without rules), or twice; any: every
+    resize of one that runs does."""
     deletion_awaits_delay: bool = False
     """Ends a pod that is deleted only when none of its containers waits for a delay."""
     restarts_deleted: bool = False

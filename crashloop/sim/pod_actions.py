@@ -251,6 +251,7 @@ def _to_kill(instance: SimulatedInstance, pod: SimPod, probed: Probed) -> bool:
 def _resized(instance: SimulatedInstance, pod: SimPod, policies: Policies) -> bool:
     """Whether an accepted resize restarts it."""
     container, how = pod.spec.container(instance.name), policies.behaviour.resize_restarts
-    wanted = container.restarts_on_resize and how != "never" and not (how == "unruled" and container.rules)
+    asked = container.restarts_on_resize or how == "any"
+    wanted = asked and how != "never" and not (how == "unruled" and container.rules)
     again = how == "twice" and instance.number == 1
     return wanted and (again or instance.resources != pod.resources[instance.name])

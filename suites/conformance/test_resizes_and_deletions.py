@@ -1,4 +1,4 @@
-"""A resize that requires a restart, and the pod's deletion, with restart rules and without."""
+"""A resize that requires a restart or does not, and the pod's deletion, with restart rules and without."""
 
 from collections.abc import Iterator
 
@@ -12,17 +12,19 @@ from suites.conformance.scenarios import NEVER, ON_FAILURE, app, at
 
 TERMINATED = 143
 RULES = {"with-rules": (restart_in(TERMINATED),), "without-rules": ()}
+NEIGHBOURS = {"with-rules": (app(HOLDS, name="neighbour", policy=NEVER),), "without-rules": ()}
 
 
-def resized(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
-    """A container that a resize of its CPU restarts once."""
+def resized(name: str, rules: tuple[RestartRule, ...], *neighbours: Container) -> PodScenario:
+    """A container that a resize of its CPU restarts once, beside others that are resized as well and run on."""
     container = Container(program=HOLDS, restart_policy=ON_FAILURE, rules=rules, restarts_on_resize=True)
+    containers = (container, *neighbours)
     return PodScenario(
         name=f"resized-{name}",
         profile="max-2s",
-        pod=Pod(containers=(container,)),
+        pod=Pod(containers=containers),
         until=Until(restarts={"app": 1}, quiet_s=10, at_most_s=60),
-        interventions=(at(8, InterventionKind.RESIZE, container="app", cpu="20m"),),
+        interventions=tuple(at(8, InterventionKind.RESIZE, container=each.name, cpu="20m") for each in containers),
     )
 
 
@@ -40,5 +42,5 @@ def deleted(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
 @requirement("RULES-19")
 def test_rules_change_neither_a_resize_nor_a_deletion() -> Iterator[Scenario]:
     for name, rules in RULES.items():
-        yield resized(name, rules)
+        yield resized(name, rules, *NEIGHBOURS[name])
         yield deleted(name, rules)

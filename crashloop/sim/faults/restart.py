@@ -86,6 +86,7 @@ class RestartFault(Fault):
         {"resize_restarts": "unruled"},
     )
     RESIZE_RESTARTS_TWICE = "restarts a container whose resize asks for it twice", {"resize_restarts": "twice"}
+    RESIZE_RESTARTS_ANY = "restarts a container whose resize does not ask for it", {"resize_restarts": "any"}
     DELETED_RESTARTED = "restarts a container once while its pod is being deleted", {"restarts_deleted": True}
 
     # RestartAllContainers

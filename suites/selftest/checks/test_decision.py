@@ -1,5 +1,6 @@
 """The checker of the restart decision: restarted if and only if the model says so, quoting the model's step."""
 
+import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
@@ -53,6 +54,27 @@ def test_a_restart_that_must_not_be_is_a_fail() -> None:
     ]
     assert told(checked("no-restart", history)) == [
         f'FAIL: "app" was started again (history lines {ended} and {created}); it was not to restart.'
+    ]
+
+
+def test_a_restart_by_a_resize_that_asks_for_none_is_a_fail() -> None:
+    resize = Intervention(
+        trigger=Trigger(after_s=8),
+        action=InterventionKind.RESIZE,
+        arguments={"container": "neighbour", "cpu": "20m"},
+    )
+    resized = msgspec.structs.replace(
+        scenario(app(restart_policy=RestartPolicy.NEVER, name="neighbour")), interventions=(resize,)
+    )
+    runs_on = History(resized).lives("neighbour", (0.5, None, 0)).intervention(8, "resize", container="neighbour")
+    assert told(checked("restart-decision", runs_on.ends(30))) == []
+    history = History(resized).intervention(8, "resize", container="neighbour", cpu="20m")
+    history.lives("neighbour", (0.5, 8.1, 143), (8.4, None, 0)).ends(30)
+    ended = history.line_of(Kind.EXITED, 0, channel=Channel.RUNTIME)
+    created = history.line_of(Kind.CREATED, 2)
+    assert told(checked("restart-decision", history)) == [
+        f'FAIL: "neighbour" exited with 143 and was restarted (history lines {ended} and {created}); '
+        "it was not to restart: container restart policy Never decides after a kill."
     ]
 
 

@@ -59,9 +59,7 @@ def test_a_failed_probe_is_a_failure_to_the_policy(policy: RestartPolicy, exit_c
 
 def test_rules_are_for_exits_of_the_containers_own() -> None:
     never = container(NEVER, restart_in(137, 143))
-    assert decided(never, 143, killed=True) == Decided(
-        STOP, "container restart policy Never decides after a failed probe"
-    )
+    assert decided(never, 143, killed=True) == Decided(STOP, "container restart policy Never decides after a kill")
     matching = frozenset({RULES_MATCH_KILLS})
     assert decided(never, 143, killed=True, deviations=matching).decision is RESTART
     assert decided(never, 143, killed=True, gates=RULES_OFF, deviations=matching).decision is RESTART
