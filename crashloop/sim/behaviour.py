@@ -258,8 +258,7 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     start_order: str = "declared"
     """Of the containers that one sync starts: declared, reverse, or names."""
     resize_restarts: str = "always"
-    """Whether a resize that needs it restarts the container: always, never, unruled (without rules), or twice; any: every
-    resize of one that runs does."""
+    """When a resize restarts what runs: always (if asked to), never, unruled (without rules), twice, or any (unasked too)."""
     deletion_awaits_delay: bool = False
     """Ends a pod that is deleted only when none of its containers waits for a delay."""
     restarts_deleted: bool = False

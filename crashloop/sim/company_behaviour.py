@@ -83,6 +83,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     kills_sidecars_at_restart: bool = False
     probes_end_at_restart: bool = False
     """Asks running containers no probes once it was restarted."""
+    rebuilds_running: bool = False
+    """Makes counters of running containers from their restartCounts when it is restarted."""
 
     # Pulls that meet (puller.py)
     pulls_at_once: bool = False

@@ -227,6 +227,8 @@ class Kubelet:
             if self.behaviour.repeats_init_at_restart and not pod.alive():
                 pod.reruns = {each.name for each in pod.inits}
             sync.prober.is_mute = self.behaviour.probes_end_at_restart
+            for instance in pod.alive() if self.behaviour.rebuilds_running else ():
+                sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())

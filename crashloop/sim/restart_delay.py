@@ -131,8 +131,8 @@ class RestartDelays:
         entry = self.backoffs.entry(self.key(container), now_ns)
         return entry.delay_ns if entry else 0
 
-    def waited(self, container: Container, now_ns: int, steps: int) -> None:
-        """The pod waited for its volumes or the network, which only a faulty kubelet counts."""
+    def step(self, container: Container, now_ns: int, steps: int) -> None:
+        """So many steps of the counter without a start attempt, which only a faulty kubelet takes."""
         if steps:
             self.backoffs.begin(self.key(container), now_ns)
         for _ in range(steps - 1):

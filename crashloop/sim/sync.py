@@ -170,7 +170,7 @@ class PodSync:
 
     def _waited(self, steps: int) -> None:
         for container in self.pod.spec.containers:
-            self.delays.waited(container, self.loop.now, steps)
+            self.delays.step(container, self.loop.now, steps)
 
     def _purge_inits(self) -> None:
         """A new sandbox begins without the init containers of the last one: kuberuntime_manager.go SyncPod."""

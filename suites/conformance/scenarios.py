@@ -225,11 +225,16 @@ KUBELET_RESTARTED = PodScenario(
             app(runs((0, 0)), name="done"),
             app(exits_with(1, times=4), name="crashing"),
             app(exits_with(0, times=4), name="by-rule", policy=NEVER, rules=(restart_in(0),)),
+            app(runs((1, 1), (28, 1)), name="lately", policy=ALWAYS),
         ),
         restart_policy=ON_FAILURE,
     ),
-    until=Until(restarts={"crashing": 4, "by-rule": 4}, at_most_s=QUICK_WATCH_S),
+    until=Until(restarts={"crashing": 4, "by-rule": 4, "lately": 2}, at_most_s=QUICK_WATCH_S),
     mode=Mode.ANNOTATED,
     interventions=(after_restart(2, InterventionKind.RESTART_KUBELET, of="crashing", after_s=1.0),),
 )
-"""Containers that run, that are done, that crash and that a rule restarts, over a restart of their kubelet."""
+"""Containers that run, that are done, that crash, that a rule restarts and that have crashed, over a restart of their kubelet.
+
+The kubelet is away at about 17 s, and has 20 s to look at its pods again. The second life of "lately" lasts from 3 s to 31 s:
+a delay of 10 s after that is no such look.
+"""

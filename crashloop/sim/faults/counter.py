@@ -41,6 +41,10 @@ class CounterFault(Fault):
     SIBLING_RESETS = "forgets the counters of a pod's other containers when it starts one", {"sibling_forgets": True}
     READY_RESETS = "forgets the counter of a container whose readiness probe succeeded", {"forgets_ready": True}
     SURVIVES_RESTART = "keeps its counters over its own restart", {"survives_restart": True}
+    REBUILT_AT_RESTART = (
+        "makes counters of running containers from their restartCounts when it is restarted itself",
+        {"rebuilds_running": True},
+    )
 
     # By what it belongs to
     SHARED_BY_CONTAINERS = "keeps one counter for all containers of a pod", {"keyed_by_container": False}

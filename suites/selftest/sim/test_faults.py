@@ -16,6 +16,7 @@ from crashloop.sim.faults import (
     StatementFault,
     behaviour_of,
 )
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
@@ -142,6 +143,15 @@ def test_a_counter_by_container_is_shared_where_the_key_has_no_name() -> None:
     shared = sim.simulated(scenario, faults=[CounterFault.SHARED_BY_CONTAINERS])
     assert sim.delays_s(apart, "other")[0] < LATE_S
     assert sim.delays_s(shared, "other")[0] >= 10
+
+
+def test_a_kubelet_that_rebuilds_its_counters_delays_what_ran_while_it_was_restarted() -> None:
+    lives = runs((1, 1), (20, 1), (1, 1))
+    restart = Intervention(trigger=Trigger(after_s=10), action=InterventionKind.RESTART_KUBELET)
+    scenario = sim.pod_of(Container(program=lives), restarts={"app": 3}, interventions=(restart,))
+    for faults, ladder in (([], [0, 0, 10]), ([CounterFault.REBUILT_AT_RESTART], [0, 10, 20])):
+        for delay, due in zip(sim.delays_s(sim.simulated(scenario, faults=faults)), ladder, strict=True):
+            assert due <= delay <= due + LATE_S
 
 
 @pytest.mark.parametrize(
