@@ -375,26 +375,6 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     gates_stated: str = "true"
     """The gates in kubernetes_feature_enabled: true, off (all of them), stable (without their stage), or hidden."""
 
-    # Its configuration (config.py)
-    accepts_invalid: bool = False
-    takes_numbers: bool = False
-    takes_bare_digits: bool = False
-    crashes_on_invalid: bool = False
-    refuses_valid: bool = False
-    effective_share: float = 1.0
-    """The maximum in effect as a share of the one stated."""
-    configz_share: float = 1.0
-    takes_any_flag: bool = False
-    """Starts with flags that it does not know."""
-    drop_in_step: int = 1
-    """1: drop-in files in their order; -1: the other way round; 0: none of them."""
-    reloads_configuration: bool = False
-    """Takes a configuration that is written while it runs."""
-    keeps_first_curve: bool = False
-    """Takes no other curve when it is restarted with another configuration, which it states all the same."""
-    keeps_first_rules: bool = False
-    """The same of the gates of restart rules."""
-
     # Static pods (static_player.py, restart_delay.py)
     mirror_returns_ms: tuple[float, float] | None = (50, 1_100)
     """Until a deleted mirror pod is there again; None: never."""

@@ -86,7 +86,7 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         return refusal
     if period is None and gates[MAX_PERIOD]:
         period = 300 * S
-    refusal = _validate(period, gates[MAX_PERIOD])
+    refusal = _validate(period, gates[MAX_PERIOD], behaviour)
     if refusal is not None and behaviour.crashes_on_invalid:
         return StartRefusal(
             "panic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:",
@@ -135,14 +135,16 @@ def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[i
     return None
 
 
-def _validate(period: int | None, gate: bool) -> StartRefusal | None:
+def _validate(period: int | None, gate: bool, behaviour: Behaviour) -> StartRefusal | None:
     if period is None:
         return None
     if not gate:
         return _invalid(
             f"FeatureGate {MAX_PERIOD} not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set"
         )
-    if not 1_000 <= period // 1_000_000 <= 300_000:
+    compared = period if behaviour.validates_sign else abs(period)
+    step = behaviour.validated_step_ns
+    if not S <= compared // step * step <= 300 * S:
         return _invalid(
             f"CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / S:g} seconds) must be set between 1s and 300s"
         )

@@ -1,9 +1,9 @@
 """Every possible error of a kubelet that takes one kind of container, exit or pod for another, as data."""
 
-from crashloop.sim.control_plane_behaviour import ControlPlaneBehaviour
+from crashloop.sim.configuration_behaviour import ConfigurationBehaviour
 
 
-class DistinctionBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
+class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     """The part of Behaviour about distinctions that a kubelet must not make, or must make."""
 
     # The delays (restart_delay.py)

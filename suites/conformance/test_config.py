@@ -25,8 +25,10 @@ def test_a_configured_maximum_is_honoured() -> Scenario:
 
 @requirement("CONFIG-2")
 def test_a_maximum_out_of_range_stops_the_kubelet() -> Iterator[Scenario]:
+    yield starting("max-minus-5s")
     yield starting("max-0s")
     yield starting("max-500ms")
+    yield starting("max-300s9")
     yield starting("max-301s")
 
 

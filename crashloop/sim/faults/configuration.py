@@ -1,5 +1,6 @@
 """Faults of the configuration: which is taken, and what is made of it."""
 
+from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
 
 
@@ -8,6 +9,8 @@ class ConfigurationFault(Fault):
 
     CRASHES_ON_INVALID = "crashes where it has to refuse its configuration", {"crashes_on_invalid": True}
     ACCEPTS_INVALID = "starts with a configuration that it has to refuse", {"accepts_invalid": True}
+    VALIDATES_SECONDS = "validates the maximum in whole seconds", {"validated_step_ns": S}
+    VALIDATES_NO_SIGN = "takes a negative maximum that is within the range without its sign", {"validates_sign": False}
     TAKES_NUMBERS = "takes a number for a duration in seconds", {"takes_numbers": True}
     TAKES_BARE_DIGITS = "takes a string without a unit for a duration in seconds", {"takes_bare_digits": True}
     REFUSES_VALID = "refuses a configuration that is valid", {"refuses_valid": True}

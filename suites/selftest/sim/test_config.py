@@ -11,9 +11,11 @@ from suites.selftest.kit import sim_kit as sim
 REDUCED = {"ReduceDefaultCrashLoopBackOffDecay": True}
 
 TAKEN = [
+    ("-5s", {}, "got: -5 seconds"),
     ("0s", {}, "got: 0 seconds"),
     ("500ms", {}, "got: 0.5 seconds"),
     ("999.9ms", {}, "got: 0.9999 seconds"),
+    ("300.9s", {}, "got: 300.9 seconds"),
     ("301s", {}, "got: 301 seconds"),
     (4, {}, "cannot unmarshal number"),
     ("4", {}, 'missing unit in duration "4"'),

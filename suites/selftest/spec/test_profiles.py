@@ -41,9 +41,11 @@ CURVES = {
 }
 """Profiles that every release accepts, with the delays that they stand for."""
 CANDIDATES = {
+    "max-minus-5s": "-5s",
     "max-0s": "0s",
     "max-500ms": "500ms",
     "max-999ms9": "999.9ms",
+    "max-300s9": "300.9s",
     "max-301s": "301s",
     "max-number": 4,
     "max-no-unit": "4",
