@@ -18,7 +18,7 @@ from crashloop.pods.program import (
     served_probes,
 )
 from crashloop.spec.config_object import ConfigKind, Variable
-from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind
+from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, QosClass
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.probe import Handler, Probe
 from crashloop.spec.profile import PROFILE_LABEL, node_name
@@ -32,6 +32,13 @@ NOBODY = 65534
 PROBE_PORT = 8080
 """Where program.sh answers probes over HTTP."""
 REQUESTS = {"cpu": "10m", "memory": "8Mi"}
+_GUARANTEED = {"cpu": "200m", "memory": "32Mi"}
+"""Enough for a container to start without being throttled for long, and little enough for a node that others use."""
+_RESOURCES: dict[QosClass, dict[str, Any]] = {
+    QosClass.BURSTABLE: {"requests": REQUESTS},
+    QosClass.GUARANTEED: {"requests": _GUARANTEED, "limits": _GUARANTEED},
+    QosClass.BEST_EFFORT: {},
+}
 
 HEARTBEAT = "heartbeat"
 """Name of the heartbeat container, and beginning of its pod's name."""
@@ -165,7 +172,7 @@ def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
 
 def _container(container: Container, scenario: PodScenario, image: str) -> dict[str, Any]:
     limits = {} if container.memory_limit is None else {"limits": {"memory": container.memory_limit}}
-    manifest = _common(container, image) | {"resources": {"requests": REQUESTS} | limits}
+    manifest = _common(container, image) | {"resources": _RESOURCES[scenario.pod.qos] | limits}
     mounted = [{"name": _MEMORY, "mountPath": MEMORY_DIR}] if container.program.marks_volume else []
     mounted += ({"name": name, "mountPath": f"{FOLDERS_DIR}/{name}"} for name in container.folders)
     manifest["volumeMounts"] = [*manifest["volumeMounts"], *mounted]

@@ -1,6 +1,7 @@
 """Every possible error of a kubelet that takes one kind of container, exit or pod for another, as data."""
 
 from crashloop.sim.configuration_behaviour import ConfigurationBehaviour
+from crashloop.spec.pod import QosClass
 
 
 class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
@@ -10,7 +11,12 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     grows_twice: str = ""
     """The restarts whose delay takes two steps: as never_grows."""
     max_not_for: str = ""
-    """The containers that a configured maximum does not hold for: init, sidecars, ruled, or on failure (pods under OnFailure)."""
+    """The containers that a configured maximum does not hold for: init, sidecars, ruled, on failure (pods under OnFailure), or a
+    QosClass (its pods)."""
+    undelayed_qos: QosClass | None = None
+    """The class of the pods whose containers are not delayed."""
+    keyed_by_chars: int = 63
+    """The first characters of a container's name that its counter belongs to."""
     keyed_by_kind: bool = True
     """Whether an init container and a regular container at the same place have counters of their own."""
     from_last_exit_of_pod: bool = False

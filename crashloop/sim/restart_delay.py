@@ -28,7 +28,7 @@ class RestartDelays:
         by_uid = behaviour.keyed_by_uid and (behaviour.static_keyed_by_uid or not pod.is_static)
         owner = pod.uid if by_uid else pod.name
         owner = owner if behaviour.keyed_by_pod else ""
-        own = name if behaviour.keyed_by_container else ""
+        own = name[: behaviour.keyed_by_chars] if behaviour.keyed_by_container else ""
         if not behaviour.keyed_by_kind:
             own = str((pod.inits if container in pod.inits else pod.regulars).index(container))
         image = pod.images[name] if behaviour.keyed_by_image else ""
@@ -106,6 +106,7 @@ class RestartDelays:
             (which in ("init", "sidecars") and self._is_kind(which, container))
             or (which == "ruled" and bool(container.rules))
             or (which == "on failure" and self.policies.runs_once(container, pod.restart_policy))
+            or which == pod.qos
         )
         return self._unlimited if apart else self.backoffs
 
@@ -149,6 +150,8 @@ class RestartDelays:
         if last.number < behaviour.free_restarts - 1:
             return 0
         if self.pod.is_static and not behaviour.delays_static:
+            return 0
+        if self.pod.spec.qos is behaviour.undelayed_qos:
             return 0
         if (last.killed and not behaviour.delays_killed) or (last.out_of_memory and not behaviour.delays_oom):
             return 0

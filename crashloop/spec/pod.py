@@ -22,6 +22,17 @@ class ContainerKind(StrEnum):
     EPHEMERAL = "ephemeral"
 
 
+class QosClass(StrEnum):
+    """What the containers of a pod ask for and may have, by the name that Kubernetes gives it (core/v1 PodQOSClass)."""
+
+    BURSTABLE = "Burstable"
+    """They ask for a little, and have no limit but a memory_limit."""
+    GUARANTEED = "Guaranteed"
+    """They may have what they ask for, and no more."""
+    BEST_EFFORT = "BestEffort"
+    """They ask for nothing."""
+
+
 class Container(msgspec.Struct, frozen=True, kw_only=True):
     """A container of a scenario's pod."""
 
@@ -79,8 +90,11 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds after its start at which the kubelet ends it, whatever its policies say; None: never."""
     grace_s: int = GRACE_PERIOD_S
     """Seconds from SIGTERM to SIGKILL."""
+    qos: QosClass = QosClass.BURSTABLE
 
     def __post_init__(self) -> None:
+        if self.qos is not QosClass.BURSTABLE and any(each.memory_limit is not None for each in self.containers):
+            raise ValueError(f"a pod that is {self.qos} has containers with a memory_limit, which make it Burstable")
         names = [container.name for container in self.containers]
         if len(set(names)) != len(names):
             raise ValueError(f"container names are not unique: {names}")

@@ -4,7 +4,7 @@ import msgspec
 
 from crashloop.run.scopes import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass
 from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Scope
@@ -41,12 +41,13 @@ def crashing(
     mode: Mode = Mode.NATURAL,
     name: str = "crashing",
     at_most_s: float = QUICK_WATCH_S,
+    qos: QosClass = QosClass.BURSTABLE,
 ) -> PodScenario:
     """One container that keeps exiting in the same way, until it has restarted that often."""
     return PodScenario(
         name=f"{name}-{profile}",
         profile=profile,
-        pod=Pod(containers=(Container(program=exits_with(exit_code, after_s=run_s, times=restarts)),)),
+        pod=Pod(containers=(Container(program=exits_with(exit_code, after_s=run_s, times=restarts)),), qos=qos),
         until=Until(restarts={"app": restarts}, at_most_s=at_most_s),
         mode=mode,
     )
@@ -127,6 +128,15 @@ def init(
     return Container(name=name, kind=ContainerKind.INIT, program=program, restart_policy=policy, rules=rules)
 
 
+LONGEST_NAME = 63
+"""k8s.io/apimachinery/pkg/util/validation/validation.go@v0.37.1 DNS1123LabelMaxLength."""
+
+
+def long_name(last: str) -> str:
+    """A name of a container that is as long as it may be and differs from the others in its last letter alone."""
+    return f"{'container':-<{LONGEST_NAME - 1}}{last}"
+
+
 VALID = "max-300s"
 """Profile of the control start, the same for all candidates, so that a run needs only one."""
 
@@ -164,7 +174,7 @@ STOCK_LADDER = crashing("stock", restarts=5, name="ladder", at_most_s=260)
 STOCK_TO_THE_CAP = crashing("stock", restarts=8, mode=Mode.ANNOTATED, name="to-the-cap", at_most_s=1080)
 MAX_300S = crashing("max-300s", restarts=5, mode=Mode.ANNOTATED, at_most_s=240)
 
-SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding")
+SUCCEEDING = crashing("max-2s", restarts=6, exit_code=0, name="succeeding", qos=QosClass.GUARANTEED)
 FAILS_THEN_SUCCEEDS = ending(
     "on-failure-until-success",
     init(HOLDS, name="sidecar", policy=ALWAYS),

@@ -11,7 +11,7 @@ from crashloop.spec.program import Life, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import NEVER, QUICK_WATCH_S, after_restart, app, crashing, ending
+from suites.conformance.scenarios import NEVER, QUICK_WATCH_S, after_restart, app, crashing, ending, long_name
 
 
 @requirement("BACKOFF-1")
@@ -92,13 +92,13 @@ def test_every_exit_code_is_delayed_alike() -> Scenario:
 
 @requirement("BACKOFF-11")
 def test_each_container_has_its_own_counter() -> Scenario:
-    hasty = app(exits_with(1, times=5), name="hasty")
-    steady = app(exits_with(1, after_s=5.0, times=3), name="steady")
+    hasty = app(exits_with(1, times=5), name=long_name("a"))
+    steady = app(exits_with(1, after_s=5.0, times=3), name=long_name("b"))
     return PodScenario(
         name="two-containers-reduced-decay",
         profile="reduced-decay",
         pod=Pod(containers=(hasty, steady)),
-        until=Until(restarts={"hasty": 5, "steady": 3}),
+        until=Until(restarts={hasty.name: 5, steady.name: 3}),
     )
 
 

@@ -6,15 +6,16 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, growing, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, growing, init, long_name, restarting
 
+ONE, OTHER, THIRD = map(long_name, "abc")
 THREE_AT_THE_MAXIMUM = restarting(
     "three-containers-at-the-maximum",
-    app(exits_with(1, times=4), name="one"),
-    app(exits_with(1, times=4), name="other"),
-    app(exits_with(1, times=3), name="third"),
+    app(exits_with(1, times=4), name=ONE),
+    app(exits_with(1, times=4), name=OTHER),
+    app(exits_with(1, times=3), name=THIRD),
     pod=ALWAYS,
-    restarts={"one": 4, "other": 4, "third": 3},
+    restarts={ONE: 4, OTHER: 4, THIRD: 3},
 )
 GROWING_SIDECAR = growing(
     "growing-sidecar",

@@ -48,5 +48,9 @@ class CounterFault(Fault):
 
     # By what it belongs to
     SHARED_BY_CONTAINERS = "keeps one counter for all containers of a pod", {"keyed_by_container": False}
+    SHARED_BY_LONG_NAMES = (
+        "keeps one counter for containers of a pod whose names begin with the same 62 characters",
+        {"keyed_by_chars": 62},
+    )
     SHARED_BY_PODS = "keeps the counter of a deleted pod for one of the same name", {"keyed_by_uid": False}
     SHARED_BY_IMAGES = "keeps the counter of a container whose image changes", {"keyed_by_image": False}

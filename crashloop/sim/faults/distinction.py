@@ -1,6 +1,7 @@
 """Faults of distinctions: the kubelet takes one kind of container, exit or pod for another."""
 
 from crashloop.sim.faults.fault import Fault
+from crashloop.spec.pod import QosClass
 
 
 class DistinctionFault(Fault):
@@ -18,6 +19,22 @@ class DistinctionFault(Fault):
     MAX_NOT_OF_SIDECARS = "does not heed the configured maximum for sidecars", {"max_not_for": "sidecars"}
     MAX_NOT_OF_RULED = "does not heed the configured maximum for containers with rules", {"max_not_for": "ruled"}
     MAX_NOT_ON_FAILURE = "does not heed the configured maximum under OnFailure", {"max_not_for": "on failure"}
+    MAX_NOT_OF_GUARANTEED = (
+        "does not heed the configured maximum for pods that are Guaranteed",
+        {"max_not_for": QosClass.GUARANTEED},
+    )
+    MAX_NOT_OF_BEST_EFFORT = (
+        "does not heed the configured maximum for pods that are BestEffort",
+        {"max_not_for": QosClass.BEST_EFFORT},
+    )
+    GUARANTEED_NOT_DELAYED = (
+        "restarts the containers of pods that are Guaranteed at once",
+        {"undelayed_qos": QosClass.GUARANTEED},
+    )
+    BEST_EFFORT_NOT_DELAYED = (
+        "restarts the containers of pods that are BestEffort at once",
+        {"undelayed_qos": QosClass.BEST_EFFORT},
+    )
 
     # Counters
     SHARED_BY_PLACE = (

@@ -12,7 +12,7 @@ from crashloop.pods.job import job_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
 from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
 from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, ContainerKind, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass
 from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.probe import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, out_of_memory, runs
@@ -84,6 +84,26 @@ def test_grace_periods_are_those_of_pod_and_probe() -> None:
     made = manifest(msgspec.structs.replace(RICH, pod=Pod(containers=(probed,), grace_s=30)))["spec"]
     assert made["terminationGracePeriodSeconds"] == 30
     assert made["containers"][0]["livenessProbe"]["terminationGracePeriodSeconds"] == 4
+
+
+@pytest.mark.parametrize("qos", QosClass, ids=str)
+def test_the_containers_of_a_pod_ask_for_what_its_class_of_service_means(qos: QosClass) -> None:
+    pod = Pod(containers=(Container(), Container(name="setup", kind=ContainerKind.INIT)), qos=qos)
+    spec = manifest(msgspec.structs.replace(RICH, pod=pod))["spec"]
+    ample = {"cpu": "200m", "memory": "32Mi"}
+    expected = {
+        QosClass.BURSTABLE: {"requests": {"cpu": "10m", "memory": "8Mi"}},
+        QosClass.GUARANTEED: {"requests": ample, "limits": ample},
+        QosClass.BEST_EFFORT: {},
+    }
+    assert [each["resources"] for each in (*spec["containers"], *spec["initContainers"])] == [expected[qos]] * 2
+
+
+def test_a_memory_limit_makes_a_pod_burstable() -> None:
+    limited = Container(memory_limit="32Mi")
+    assert Pod(containers=(limited,)).qos is QosClass.BURSTABLE
+    with pytest.raises(ValueError, match="a pod that is BestEffort has containers with a memory_limit"):
+        Pod(containers=(limited,), qos=QosClass.BEST_EFFORT)
 
 
 def test_objects_are_mounted_as_folders_of_their_names() -> None:
