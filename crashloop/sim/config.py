@@ -96,7 +96,8 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         return refusal
     if behaviour.refuses_valid and refusal is None:
         return _invalid("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
-    initial, maximum = _curve(period, gates, behaviour)
+    followed = period if behaviour.drop_ins_set_curve else _period_of_file(profile, period)
+    initial, maximum = _curve(followed, gates, behaviour)
     return Effective(
         gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(config, period, behaviour), release=release
     )
@@ -110,6 +111,12 @@ def _read(profile: KubeletProfile, behaviour: Behaviour) -> dict[str, Any]:
             below = config.get(field)
             config[field] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
     return config
+
+
+def _period_of_file(profile: KubeletProfile, stated: int | None) -> int | None:
+    """The maximum of the configuration file alone, if that has one."""
+    raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
+    return parse(raw) if isinstance(raw, str) else stated
 
 
 def _with_unit(raw: Any, behaviour: Behaviour) -> Any:

@@ -21,6 +21,8 @@ class ConfigurationBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """Starts with flags that it does not know."""
     drop_in_step: int = 1
     """1: drop-in files in their order; -1: the other way round; 0: none of them."""
+    drop_ins_set_curve: bool = True
+    """Whether the curve follows the maximum of a drop-in file, which is stated in any case."""
     reloads_configuration: bool = False
     """Takes a configuration that is written while it runs."""
     keeps_first_curve: bool = False

@@ -1,6 +1,7 @@
 """Patch of a node's KubeletConfiguration, merged over the one from kubeadm and `kind` (RFC 7386). Pure.
 
-The profile's fragment is merged last and word for word, nulls included.
+The profile's fragment is merged last and word for word, nulls included, and its drop-in files on top: a node has no directory of
+them.
 """
 
 from typing import Any
@@ -21,7 +22,7 @@ def kubelet_patch(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
     if node.profile is None:
         return base
     # Only the control plane's own pods come from files.
-    return merged({**base, "staticPodPath": None}, node.profile.config)
+    return merged({**base, "staticPodPath": None}, node.profile.merged)
 
 
 def _init(init: Init) -> dict[str, Any]:

@@ -18,6 +18,10 @@ class ConfigurationFault(Fault):
     TAKES_ANY_FLAG = "starts with a flag that it has to refuse", {"takes_any_flag": True}
     IGNORES_DROP_INS = "ignores its drop-in directory", {"drop_in_step": 0}
     FIRST_DROP_IN_WINS = "takes its drop-in files in the wrong order", {"drop_in_step": -1}
+    DROP_INS_STATED_ONLY = (
+        "states the maximum of its drop-in directory in /configz and follows that of its configuration file",
+        {"drop_ins_set_curve": False},
+    )
     RELOADS_CONFIGURATION = "follows a changed configuration before it is restarted", {"reloads_configuration": True}
     KILLS_WHEN_REFUSING = (
         "kills the containers that run when it refuses its configuration",

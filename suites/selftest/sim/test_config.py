@@ -4,6 +4,7 @@ import pytest
 
 from crashloop.sim.behaviour import CORRECT, S
 from crashloop.sim.config import RESET, RULES, Effective, StartRefusal, default_gates, take
+from crashloop.sim.faults import ConfigurationFault, behaviour_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit import sim_kit as sim
@@ -42,6 +43,17 @@ def test_configurations_are_taken_as_in_the_table(
         assert outcome in taken.text
     else:
         assert (taken.initial_ns, taken.max_ns) == outcome
+
+
+def test_a_drop_in_file_overrides_the_maximum_and_a_faulty_kubelet_only_says_so() -> None:
+    drop_in = {"crashLoopBackOff": {"maxContainerRestartPeriod": "11s"}}
+    profile = KubeletProfile(name="dropped-in", config=sim.profile("60s").config, drop_ins=(drop_in,))
+    faulty = behaviour_of([ConfigurationFault.DROP_INS_STATED_ONLY])
+    for behaviour, maximum_s in ((CORRECT, 11), (faulty, 60)):
+        taken = take(profile, sim.V1_37, behaviour)
+        assert isinstance(taken, Effective)
+        assert taken.max_ns == maximum_s * S
+        assert taken.configz == drop_in
 
 
 def test_rules_off_alone_keeps_the_kubelet_from_starting_since_1_36() -> None:

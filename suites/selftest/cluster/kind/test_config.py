@@ -111,6 +111,13 @@ def test_a_profile_has_the_last_word() -> None:
     assert patch["logging"] == {"verbosity": 2, "format": "text"}
 
 
+def test_drop_in_files_of_a_profile_are_merged_into_its_configuration() -> None:
+    made_from = blueprint("max-11s")
+    patch = kubelet_patch(made_from, made_from.workers[0])
+    assert patch["crashLoopBackOff"] == {"maxContainerRestartPeriod": "11s"}
+    assert patch["featureGates"] == {"KubeletCrashLoopBackOffMax": True}
+
+
 def test_nodes_with_systemd_keep_its_cgroups_and_only_the_control_plane_has_pods_from_files() -> None:
     systemd, service = blueprint("stock", image=OFFICIAL), blueprint("stock")
     assert "cgroupRoot" not in kubelet_patch(systemd, systemd.workers[0])

@@ -42,6 +42,16 @@ def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
     assert describe_node(plan_of(load_profile(profile), index=3)) == golden
 
 
+def test_a_node_of_a_profile_with_drop_in_files_has_a_directory_of_them() -> None:
+    plan = plan_of(load_profile("max-11s"))
+    (directory,) = [each.partition("=")[2] for each in plan.kubelet.argv if each.startswith("--config-dir=")]
+    texts = {each.path: each.text for each in plan.files}
+    assert "maxContainerRestartPeriod: 11s" in texts[f"{directory}/00.conf"]
+    (config,) = [each.partition("=")[2] for each in plan.kubelet.argv if each.startswith("--config=")]
+    assert "maxContainerRestartPeriod: 60s" in texts[config]
+    assert directory in plan.folders
+
+
 def test_a_kubelet_with_another_name_runs_under_the_name_that_its_cpu_is_measured_by(tmp_path: Path) -> None:
     place = own_place(BLUEPRINT, "patched", 3)
     patched = KubeletProgram(path="/builds/kubelet-patched", version=BLUEPRINT.kubelet_version)
