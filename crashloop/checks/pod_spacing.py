@@ -62,8 +62,8 @@ def _finished(pod: PodHistory) -> _Moment | None:
 
 
 def _began(pod: PodHistory) -> _Moment | None:
-    """The first sign of a pod: of the API, or its sandbox."""
+    """The first sign of a pod: of the API, which has it before its node, or its sandbox."""
     signs = [_Moment(each.t_ns, each.line, each.t_ns) for each in pod.statuses[:1]]
-    facts = [each.fact for each in pod.sandboxes if each.fact.utc_ns is not None]
-    signs += [_Moment(each.utc_ns or 0, each.line, each.utc_ns or 0) for each in facts[:1]]
+    facts = [*(each.fact for each in pod.sandboxes[:1]), *((pod.created,) if pod.created else ())]
+    signs += [_Moment(each.utc_ns, each.line, each.utc_ns) for each in facts if each.utc_ns is not None]
     return min(signs, key=lambda each: each.t_ns, default=None)

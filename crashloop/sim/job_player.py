@@ -3,6 +3,7 @@
 from typing import Any
 
 from crashloop.history.event import Kind
+from crashloop.sim.behaviour import S
 from crashloop.sim.director import REQUEST_MS, ScenarioPlayer
 from crashloop.sim.job_controller import JobController, Reaction
 from crashloop.sim.kubelet import Kubelet
@@ -43,11 +44,19 @@ class JobPlayer(ScenarioPlayer):
         if reaction is not Reaction.NOTHING:
             self._show_job()
         if reaction is Reaction.REPLACE:
-            self.loop.after(self._controller.backoff_ns + self.host.takes_ms(REQUEST_MS), self._replace)
+            self.loop.after(self._rest_ns(pod_uid) + self.host.takes_ms(REQUEST_MS), self._replace)
         if reaction is Reaction.END:
             for pod, writer in [each for uid, each in self._kept.items() if self._controller.is_active(uid)]:
                 self.loop.spawn(self._end_pod(pod, writer))
         super()._status_seen(pod_uid, status)
+
+    def _rest_ns(self, pod_uid: str) -> int:
+        """What is left of the backoff, which counts from the finishedAt of the failed pod's last container.
+
+        pkg/controller/job/backoff_utils.go@v1.37.1 getFinishedTime, getRemainingTime.
+        """
+        finished_ns = max(self._kept[pod_uid][0].exited_ns.values(), default=self.loop.now)
+        return max(0, finished_ns - finished_ns % S + self._controller.backoff_ns - self.loop.now)
 
     def _replace(self) -> None:
         self.pod, self._writer = self._create()

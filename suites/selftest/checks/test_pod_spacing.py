@@ -54,6 +54,13 @@ def test_a_pod_that_comes_late_is_a_fail() -> None:
     ]
 
 
+def test_a_pod_that_its_node_states_late_has_come_in_time() -> None:
+    history = pods(0.0).recreated(11.1, f"{UID[:-1]}2").status(40.0, {}, phase="Pending").ends(50)
+    answer = checked("pod-spacing", history)
+    assert told(answer) == []
+    assert answer.facts == {"spacing": [{"due_s": 10.0, "seen_s": 10.1}]}
+
+
 def test_where_the_watch_was_lost_nobody_is_accused() -> None:
     history = pods(0.0, 31.1).gap(Channel.API, 12.0, 30.0).ends(40)
     assert [each.outcome.value for each in checked("pod-spacing", history).findings] == ["INCONCLUSIVE"]
