@@ -10,7 +10,8 @@ it. In reading order, the rest:
 - delay_bounds.py, missing_restart.py: one delay against its bounds, and a restart that never came;
 - delays.py, recovery.py, reset.py, decision.py, restarts_within.py, restart_all_containers.py: the checkers of restarts;
 - while_unreachable.py: the checkers of a kubelet without a control plane;
-- restart_all_order.py, restart_all_statements.py, logs_kept.py: the other checkers of RestartAllContainers;
+- restart_all_order.py, restart_all_statements.py, restart_all_first_start.py, logs_kept.py: the other checkers of
+  RestartAllContainers;
 - first_start.py, starts_once.py, start_order.py, no_start_while.py, retried_start.py, looks.py,
   awaited.py: the checkers of single starts;
 - in_place.py, probe_kill.py, startup_again.py, resize_restart.py, surroundings.py, runtime_cost.py, log_growth.py: the

@@ -51,6 +51,7 @@ from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
+from crashloop.checks.restart_all_first_start import check_restart_all_within
 from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
 from crashloop.checks.restart_all_statements import (
     check_condition_without_rule,
@@ -135,6 +136,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "restart-all-goes-on": check_restart_all_goes_on,
     "restart-all-order": check_restart_all_order,
     "restart-all-phase": check_restart_all_phase,
+    "restart-all-within": check_restart_all_within,
     "restart-count": check_restart_count,
     "restart-decision": check_restart_decision,
     "restarts-within": check_restarts_within,

@@ -28,6 +28,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """RestartAllContainers leaves containers that wait to their delay."""
     resets_under_never_only: bool = False
     """Takes RestartAllContainers for Restart in pods that are not under Never."""
+    reset_late_in_larger_ns: int = 0
+    """How late it carries RestartAllContainers out in pods with init containers that end or of more than two containers."""
 
     changes_heed_policy: bool = False
     """Starts a container whose image has changed again only if its policy says so."""

@@ -6,6 +6,9 @@ from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.pod import SimPod
 from crashloop.spec.pod import Container
 
+PAIR = 2
+"""The containers of a pod that KEP-5532 calls simple."""
+
 
 def reset_targets(
     pod: SimPod, source: Container, waiting: Collection[str], behaviour: Behaviour
@@ -23,3 +26,9 @@ def reset_targets(
     if behaviour.reset_spares_done:
         spared |= {each.name for each in pod.regulars if each is not source and pod.exit_codes.get(each.name) == 0}
     return tuple(each for each in targets if each.name not in spared)
+
+
+def reset_late_ns(pod: SimPod, behaviour: Behaviour) -> int:
+    """How late a faulty kubelet carries RestartAllContainers out."""
+    is_larger = len(pod.spec.containers) > PAIR or any(not each.is_sidecar for each in pod.inits)
+    return behaviour.reset_late_ns or (behaviour.reset_late_in_larger_ns if is_larger else 0)

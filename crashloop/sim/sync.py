@@ -23,7 +23,7 @@ from crashloop.sim.pod_log import PodLog
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.puller import Puller
-from crashloop.sim.reset_targets import reset_targets
+from crashloop.sim.reset_targets import reset_late_ns, reset_targets
 from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.stated_phase import TERMINAL
@@ -308,8 +308,8 @@ class PodSync:
         pod = self.pod
         removed = set()
         killed = False
-        if self.behaviour.reset_late_ns:
-            yield self.behaviour.reset_late_ns
+        if late_ns := reset_late_ns(pod, self.behaviour):
+            yield late_ns
         for container in reset_targets(pod, source, self.statements.reasons, self.behaviour):
             for instance in [each for each in pod.instances if each.name == container.name]:
                 removed.add(container.name)

@@ -12,6 +12,7 @@ from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
+from suites.conformance.test_jobs import ALL_AT_ONCE
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
 
@@ -65,6 +66,37 @@ ON_EXIT_0 = restarting(
     pod=NEVER,
     restarts={"app": 1, "neighbour": 1},
 )
+AGAIN_AND_AGAIN = restarting(
+    "restart-all-again-and-again",
+    app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL),
+    pod=NEVER,
+    restarts={"app": 5},
+)
+RESTARTED_AFTERWARDS = PodScenario(
+    name="restarts-after-restart-all",
+    profile="stock",
+    pod=Pod(
+        containers=(
+            app(runs((4, 42), (1, 1), (1, 1), (1, 1)), policy=NEVER, rules=(*RESTART_ALL, restart_in(1))),
+            app(HOLDS, name="neighbour"),
+        ),
+        restart_policy=NEVER,
+    ),
+    until=Until(restarts={"app": 4, "neighbour": 1}, quiet_s=30, at_most_s=150),
+    mode=Mode.ANNOTATED,
+)
+BESIDE_A_DELAY = PodScenario(
+    name="restart-all-beside-a-delay",
+    profile="stock",
+    pod=Pod(
+        containers=(
+            app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
+            app(exits_with(1, after_s=0.5, times=2), name="crashing"),
+        )
+    ),
+    until=Until(restarts={"app": 1, "crashing": 2}, at_most_s=150),
+)
+"""It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
 
 
 @requirement("RAC-1")
@@ -87,19 +119,7 @@ def test_init_containers_run_again_first() -> Iterator[Scenario]:
 @requirement("RAC-4")
 def test_each_container_counts_one_restart() -> Iterator[Scenario]:
     yield EVERY_KIND
-    yield PodScenario(
-        name="restarts-after-restart-all",
-        profile="stock",
-        pod=Pod(
-            containers=(
-                app(runs((4, 42), (1, 1), (1, 1), (1, 1)), policy=NEVER, rules=(*RESTART_ALL, restart_in(1))),
-                app(HOLDS, name="neighbour"),
-            ),
-            restart_policy=NEVER,
-        ),
-        until=Until(restarts={"app": 4, "neighbour": 1}, quiet_s=30, at_most_s=150),
-        mode=Mode.ANNOTATED,
-    )
+    yield RESTARTED_AFTERWARDS
 
 
 @requirement("RAC-5")
@@ -136,6 +156,19 @@ def test_the_first_container_starts_within_five_seconds() -> Comparison:
     return compared("restart-all-of-two-containers", BY_SIDECAR, TWICE, ON_EXIT_0)
 
 
+@requirement("RAC-19")
+def test_the_first_container_starts_within_fifteen_seconds_in_every_pod() -> Iterator[Scenario]:
+    yield EVERY_KIND
+    yield BY_INIT
+    yield BY_SIDECAR
+    yield TWICE
+    yield ON_EXIT_0
+    yield ALL_AT_ONCE
+    yield AGAIN_AND_AGAIN
+    yield RESTARTED_AFTERWARDS
+    yield BESIDE_A_DELAY
+
+
 @requirement("RAC-11")
 def test_the_pod_does_not_end_meanwhile() -> Iterator[Scenario]:
     yield EVERY_KIND
@@ -156,24 +189,12 @@ def test_no_other_pod_has_the_condition() -> Iterator[Scenario]:
 
 @requirement("RAC-18")
 def test_a_container_that_waits_for_its_restart_is_taken_along() -> Scenario:
-    """It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
-    return PodScenario(
-        name="restart-all-beside-a-delay",
-        profile="stock",
-        pod=Pod(
-            containers=(
-                app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
-                app(exits_with(1, after_s=0.5, times=2), name="crashing"),
-            )
-        ),
-        until=Until(restarts={"app": 1, "crashing": 2}, at_most_s=150),
-    )
+    return BESIDE_A_DELAY
 
 
 @requirement("X-3")
 def test_restarts_wait_as_any_other() -> Scenario:
-    container = app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL)
-    return restarting("restart-all-again-and-again", container, pod=NEVER, restarts={"app": 5})
+    return AGAIN_AND_AGAIN
 
 
 @requirement("X-4")

@@ -37,6 +37,11 @@ class CompanyFault(Fault):
         {"reset_spares_waiting": True},
     )
 
+    RESET_20_S_LATE_IN_LARGER_PODS = (
+        "carries RestartAllContainers out 20 s late in pods with init containers or of more than two containers",
+        {"reset_late_in_larger_ns": 20 * S},
+    )
+
     CHANGES_HEED_POLICY = (
         "does not start a container under Never again whose image has changed",
         {"changes_heed_policy": True},

@@ -1,12 +1,18 @@
-"""RestartAllContainers is prompt: one late reset may be the hundredth, three late ones in four are a FAIL."""
+"""RestartAllContainers is prompt: one reset of 20 s may be the hundredth of a pair, but is a FAIL by itself; so are three in four."""
+
+import pytest
 
 from crashloop.checks.restart_all_first_start import least_beyond_chance
+from crashloop.history.event import Kind
+from crashloop.sim.faults import CompanyFault
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import app, compared, renamed, resetting, scenario
+from suites.selftest.kit.cases import app, checked, compared, renamed, resetting, scenario, told
+from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
+from tools.fault_matrix import recordings_of, verdict_of
 
 RESET = scenario(
     resetting(runs((3, 42)), name="source"),
@@ -74,3 +80,58 @@ def test_two_resets_are_not_enough() -> None:
 
 def test_more_late_resets_are_needed_of_more() -> None:
     assert [least_beyond_chance(of) for of in (3, 4, 9, 100, 1000)] == [3, 3, 3, 7, 25]
+
+
+def test_one_reset_after_more_than_fifteen_seconds_is_a_fail() -> None:
+    history = reset(1, 20.0).ends(60)
+    exited = history.line_of(Kind.EXITED, 1, container="source")
+    created = history.line_of(Kind.CREATED, 1, container="neighbour")
+    assert told(checked("restart-all-within", history)) == [
+        'FAIL: nothing was created for 20 s after the exit of "source" that triggers RestartAllContainers '
+        f"(history lines {exited} and {created}); 15 s is the longest."
+    ]
+
+
+def test_a_reset_within_fifteen_seconds_passes_with_its_time() -> None:
+    answer = checked("restart-all-within", reset(1, 14.0).ends(60))
+    assert (told(answer), answer.facts) == ([], {"took_s": [14.0]})
+
+
+def test_a_reset_after_which_nothing_starts_is_a_fail_once_fifteen_seconds_were_watched() -> None:
+    assert told(checked("restart-all-within", reset(1, None).ends(60)))[0].startswith(
+        "FAIL: nothing was created for 55 s after the exit"
+    )
+    assert told(checked("restart-all-within", reset(1, None).ends(19), min_resets=1)) == [
+        "INCONCLUSIVE: 0 resets seen, 1 needed: the scenario was complete."
+    ]
+
+
+def test_what_the_host_held_up_explains_one_late_reset() -> None:
+    history = reset(1, 20.0)
+    history.waited_us = 900_000
+    (finding,) = told(checked("restart-all-within", history.ends(60)))
+    assert finding.startswith("INCONCLUSIVE: nothing was created for 20 s")
+    assert "run-queue wait of kubelet and runtime" in finding
+
+
+def test_what_the_scenario_does_meanwhile_may_explain_a_late_reset() -> None:
+    history = reset(1, 20.0).intervention(8.0, "restart-kubelet").ends(60)
+    (finding,) = told(checked("restart-all-within", history))
+    assert finding.endswith(f"The scenario intervened meanwhile (history line {history.line_of(Kind.INTERVENTION)}).")
+
+
+OF_RAC_19 = {each.scenario.name: each for each in trials() if each.requirement.id == "RAC-19"}
+
+
+@pytest.mark.parametrize("name", ["restart-all-every-kind", "restart-all-by-init", "job-restarts-all-at-once"])
+def test_a_kubelet_that_resets_larger_pods_late_fails_on_each_of_them(name: str) -> None:
+    trial = OF_RAC_19[name]
+    late = frozenset({CompanyFault.RESET_20_S_LATE_IN_LARGER_PODS})
+    verdict = verdict_of(trial.requirement, trial.scenario, *recordings_of(trial.scenario, late))
+    assert verdict.outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("name", OF_RAC_19)
+def test_a_right_kubelet_resets_every_pod_in_time(name: str) -> None:
+    trial = OF_RAC_19[name]
+    assert verdict_of(trial.requirement, trial.scenario, *recordings_of(trial.scenario)).outcome is Outcome.PASS

@@ -124,6 +124,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RAC-13",
         "RAC-17",
         "RAC-18",
+        "RAC-19",
     ]
 
 
