@@ -75,15 +75,16 @@ def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
     """From when an init container no longer holds the next one back; None if that was not seen."""
     if not init.is_sidecar:
         return next((each.exit for each in instances if each.exit_code == 0), None)
-    lasting, probe = [each for each in instances if _runs_on(each)], _startup_probe(init)
-    return next((each.start for each in lasting), None) if probe is None else _success(lasting, probe)
+    lasting, probe = [each for each in instances if _runs_on(each)], startup_probe(init)
+    return next((each.start for each in lasting), None) if probe is None else first_success(lasting, probe)
 
 
-def _startup_probe(sidecar: Container) -> Probe | None:
+def startup_probe(sidecar: Container) -> Probe | None:
+    """The startup probe of a sidecar; None without one."""
     return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
 
 
-def _success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
+def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
     """The first success of a startup probe in any life."""
     return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
 
@@ -92,11 +93,11 @@ def _too_soon(case: Case, pod: PodHistory) -> Iterator[Finding]:
     """Containers that began before the startup probe of a sidecar before them had succeeded."""
     inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
     for index, init in enumerate(inits):
-        probe = _startup_probe(init) if init.is_sidecar else None
+        probe = startup_probe(init) if init.is_sidecar else None
         if probe is None:
             continue
         lives = pod.instances(init.name)
-        success = _success(lives, probe)
+        success = first_success(lives, probe)
         for held in (*inits[index + 1 :], *regulars):
             began = next((each.begun for each in pod.instances(held.name)), None)
             if (

@@ -19,6 +19,7 @@ from crashloop.checks.group_wait import check_group_wait
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.mean_lateness import check_lateness_slope, check_mean_lateness
+from crashloop.checks.prompt_starts import check_prompt_starts
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.checks.restart_all_first_start import check_restart_all_first_start
 from crashloop.checks.startup import StartupCase, check_startup
@@ -105,6 +106,7 @@ COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
     "group-wait": check_group_wait,
     "lateness-slope": check_lateness_slope,
     "mean-lateness": check_mean_lateness,
+    "prompt-starts": check_prompt_starts,
     "restart-all-first-start": check_restart_all_first_start,
     "same-decisions": check_same_decisions,
     "same-delays": check_same_delays,

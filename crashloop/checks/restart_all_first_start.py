@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.chance import CHANCE, fewer_than
+from crashloop.checks.chance import least_beyond_chance
 from crashloop.checks.evidence import blind_spot, too_few, too_few_in_all
 from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless
@@ -59,13 +59,8 @@ def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
     return Checked(findings=tuple(_beyond_chance(resets)), facts=facts)
 
 
-def least_beyond_chance(of: int) -> int:
-    """The least number of late resets of so many that are too many, but for `CHANCE`."""
-    return next((late for late in range(of + 1) if 1 - fewer_than(late, of, LATE_SHARE) < CHANCE), of + 1)
-
-
 def _beyond_chance(resets: Sequence[Reset]) -> Iterator[Finding]:
-    late, least = [each for each in resets if each.is_late], least_beyond_chance(len(resets))
+    late, least = [each for each in resets if each.is_late], least_beyond_chance(len(resets), LATE_SHARE)
     if len(late) < least:
         return
     excused = [each for each in late if each.doubt is not None]

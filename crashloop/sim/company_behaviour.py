@@ -80,6 +80,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """Runs containers that are done again when it restarts another one of their pod."""
     init_starts_over: bool = False
     """Runs the init containers before one again when it restarts that one."""
+    starts_behind_init_late_ns: int = 0
+    """How late it starts regular containers for the first time in pods with init containers or sidecars."""
     repeats_init_at_restart: bool = False
     """Runs init containers again when it is restarted itself while no regular container runs."""
     kills_sidecars_at_restart: bool = False

@@ -14,6 +14,7 @@ from crashloop.sim.configuration import Configuration
 from crashloop.sim.deadline import ActiveDeadline
 from crashloop.sim.duration import spell
 from crashloop.sim.environment import World
+from crashloop.sim.late_starts import LateStarts
 from crashloop.sim.loop import Steps
 from crashloop.sim.metrics import Metrics
 from crashloop.sim.pleg import Pleg
@@ -75,6 +76,7 @@ class PodSync:
         self.pleg.on_relist = self._relisted
         self.worker = Worker(world, self.pleg, self.behaviour, effective.release, tick_phase_ns)
         self.worker.sync = self._sync
+        self._late = LateStarts(world, self.behaviour, pod, self.worker.wake)
         self.prober = Prober(
             world,
             self.behaviour,
@@ -191,7 +193,7 @@ class PodSync:
         held_ns: int | None = None
         failed = actions.kill_pod
         acted = bool(actions.kills or actions.kill_pod)
-        for container in self._in_order(actions.starts):
+        for container in self._in_order(self._late.due(actions.starts)):
             wait_ns = self._backoff(container, view)
             if wait_ns <= FREE:
                 yield from self.puller.ensure(self.pod, container)

@@ -24,6 +24,14 @@ SIDECAR_WITH_RULES = restarting(
     pod=ON_FAILURE,
     restarts={"sidecar": 4},
 )
+INIT_UNTIL_SUCCESS = restarting(
+    "init-rule-until-success",
+    init(runs((1, 42), (1, 42), (1, 0)), policy=NEVER, rules=(restart_in(42),)),
+    app(exits_with(1, times=2), policy=ALWAYS),
+    pod=NEVER,
+    restarts={"setup": 2, "app": 2},
+    phase="Running",
+)
 INIT_UNMATCHED = ending(
     "init-rule-unmatched",
     init(runs((1, 42), (1, 1)), policy=NEVER, rules=(restart_in(42),)),
@@ -175,14 +183,7 @@ def test_rules_change_nothing_for_a_sidecar() -> Iterator[Scenario]:
 @requirement("RULES-12")
 def test_an_init_container_retries_by_rule_until_it_succeeds() -> Scenario:
     """And no longer: restarts of the application do not run it again."""
-    return restarting(
-        "init-rule-until-success",
-        init(runs((1, 42), (1, 42), (1, 0)), policy=NEVER, rules=(restart_in(42),)),
-        app(exits_with(1, times=2), policy=ALWAYS),
-        pod=NEVER,
-        restarts={"setup": 2, "app": 2},
-        phase="Running",
-    )
+    return INIT_UNTIL_SUCCESS
 
 
 @requirement("RULES-13")

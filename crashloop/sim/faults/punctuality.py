@@ -70,6 +70,11 @@ class PunctualityFault(Fault):
         {"first_late_init_ns": S},
     )
 
+    BEHIND_INIT_8_S_LATE = (
+        "starts regular containers for the first time 8 s after the init containers and sidecars before them let it",
+        {"starts_behind_init_late_ns": 8 * S},
+    )
+
     # Right to the moment, and looks far too often
     LOOKS_EVERY_SECOND = "looks every second whether a start is due", {"looks_every_ns": S // 2}
     LOOKS_EVERY_2_S = "looks every 2 s whether a start is due", {"looks_every_ns": 3 * S // 2}

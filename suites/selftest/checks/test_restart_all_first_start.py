@@ -1,8 +1,9 @@
-"""RestartAllContainers is prompt: one reset of 20 s may be the hundredth of a pair, but is a FAIL by itself; so are three in four."""
+"""RestartAllContainers is prompt: of pairs one reset beyond 5 s may be the hundredth; beyond 15 s each one is a FAIL."""
 
 import pytest
 
-from crashloop.checks.restart_all_first_start import least_beyond_chance
+from crashloop.checks.chance import least_beyond_chance
+from crashloop.checks.restart_all_first_start import LATE_SHARE
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
 from crashloop.spec.policy import RestartPolicy
@@ -79,7 +80,7 @@ def test_two_resets_are_not_enough() -> None:
 
 
 def test_more_late_resets_are_needed_of_more() -> None:
-    assert [least_beyond_chance(of) for of in (3, 4, 9, 100, 1000)] == [3, 3, 3, 7, 25]
+    assert [least_beyond_chance(of, LATE_SHARE) for of in (3, 4, 9, 100, 1000)] == [3, 3, 3, 7, 25]
 
 
 def test_one_reset_after_more_than_fifteen_seconds_is_a_fail() -> None:

@@ -87,6 +87,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RESET-12",
         "RESET-13",
         "RULES-33",
+        "RULES-38",
         "OVH-18",
         "PROBE-1",
         "PROBE-2",
