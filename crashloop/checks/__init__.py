@@ -18,7 +18,8 @@ it. In reading order, the rest:
   checkers of the circumstances of restarts;
 - pulls.py, pull_backoff.py, pull_credentials.py, pull_wait.py (images.py): the checkers of image pulls;
 - objects.py: what a container could take from ConfigMaps and Secrets at a time, and which image its tag named;
-- restart_count.py, last_exit.py, final_status.py, final_phase.py, pod_phase.py: statements of the kubelet against ground truth;
+- restart_count.py, last_exit.py (exit_words.py), final_status.py, final_phase.py, pod_phase.py: statements of the kubelet
+  against ground truth;
 - compared_delays.py, compared_events.py, mean_lateness.py, first_restarts.py, prompt_starts.py, restart_all_first_start.py: the
   checkers of several recordings together;
 - kubelet_metrics.py, state_metrics.py: the kubelet's metrics, and those of kube-state-metrics;

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from crashloop.checks.case import Case
 from crashloop.checks.collected_early import collected_early
 from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
+from crashloop.checks.exit_words import other_words
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive, worst_first
 from crashloop.checks.restart_all_triggers import replacements
 from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns, silent_ns
@@ -23,12 +24,12 @@ its event, and an exit as its event is (containerd internal/cri/server/events.go
 
 
 def check_last_exit(case: Case) -> Checked:
-    """The status MUST show the exit of the instance before, with its exit code and times, and no exited one as running.
+    """The status MUST show the exit of the instance before, with its code, text and times, and no exited one as running.
 
     Needs one status that shows the last exit after a restart. Reports the first objection, FAIL before INCONCLUSIVE.
     """
     findings: list[Finding] = []
-    shown = 0
+    shown = messages = 0
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             seen = _Instances(pod.instances(spec.name))
@@ -46,6 +47,7 @@ def check_last_exit(case: Case) -> Checked:
                     instance = seen.ended(state.container_id, ordinal) if state and state.kind == "terminated" else None
                     if state is not None and instance is not None:
                         shown += state is last and report.state.kind == "waiting" and report.restart_count > 0
+                        messages += instance.told
                         findings += _contradicts(case, pod, spec.name, status, state, instance)
                 present = seen.of(report.container_id, report.restart_count)
                 if present is None:
@@ -64,7 +66,8 @@ def check_last_exit(case: Case) -> Checked:
         findings.append(inconclusive(f"no status with a last exit was seen, 1 needed: {why_it_ended(case)}."))
     # A doubt beside an accusation says what the evidence leaves open even where a known deviation explains the accusation.
     first = {each.outcome: each for each in reversed(findings)}
-    return Checked(findings=tuple(worst_first(first.values())), facts={"last_exits_shown": shown})
+    facts = {"last_exits_shown": shown} | ({"messages_compared": messages} if messages else {})
+    return Checked(findings=tuple(worst_first(first.values())), facts=facts)
 
 
 def _numbered(reports: list[ContainerReport]) -> dict[str, int]:
@@ -184,6 +187,7 @@ def _contradicts(
         return
     if instance.exit_code is not None and state.exit_code != instance.exit_code:
         yield _other_code(name, status, state, instance, instance.exit_code)
+    yield from other_words(pod, name, status, state, instance)
     for what, reported_ns, truth in (
         ("finishedAt", state.finished_ns, instance.exited),
         ("startedAt", state.started_ns, instance.started),

@@ -59,6 +59,7 @@ class JournalLife(msgspec.Struct, kw_only=True, gc=False):
     started: Fact | None = None
     exited: Fact | None = None
     exit_code: int | None = None
+    told: bool = False
     notes: tuple[Note, ...] = ()
 
 
@@ -78,6 +79,8 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The number that the journal gives it."""
     journal_started: Fact | None = None
     journal_exited: Fact | None = None
+    told: bool = False
+    """Whether it has left its name in its termination log."""
     notes: tuple[Note, ...] = ()
     """What it has found, by its journal."""
 
@@ -239,6 +242,7 @@ def _instance(ordinal: int, runtime: RuntimeInstance | None, life: JournalLife |
         life=life.number if life else None,
         journal_started=life.started if life else None,
         journal_exited=life.exited if life else None,
+        told=life is not None and life.told,
         notes=life.notes if life else (),
     )
 

@@ -18,7 +18,7 @@ STAMP_RESOLUTION_NS = 10_000_000
 _STAMP = re.compile(
     r"crashloop/1 (?P<kind>start|note|exit) (?P<life>\d{1,9}) (?P<s>\d{1,10})\.(?P<cs>\d\d)"
     r"(?: (?P<name>[A-Za-z][\w.-]{0,62}) (?P<value>[!-~]{1,63}))?"
-    r"(?: (?P<code>\d{1,3}))?(?: (?P<boot>[0-9a-f-]{36}|-))?",
+    r"(?: (?P<code>\d{1,3})(?P<told> told)?)?(?: (?P<boot>[0-9a-f-]{36}|-))?",
     re.ASCII,
 )
 _LINE_BEGINS = re.compile(r"(?=crashloop/\d)")
@@ -39,6 +39,8 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     life: int
     boot_ns: int
     exit_code: int | None = None
+    told: bool = False
+    """Of an exit: whether the life has left its `last_words` for the kubelet."""
     name: str | None = None
     """Of a note: what the life has looked at."""
     value: str | None = None
@@ -94,6 +96,7 @@ def _read_stamp(text: str) -> Stamp | None:
         life=int(match["life"]),
         boot_ns=(int(match["s"]) * 100 + int(match["cs"])) * STAMP_RESOLUTION_NS,
         exit_code=int(match["code"]) if match["code"] else None,
+        told=match["told"] is not None,
         name=match["name"],
         value=match["value"],
         boot_id=match["boot"],
@@ -163,6 +166,13 @@ def journal_events(
 _KINDS = {StampKind.START: Kind.STARTED, StampKind.NOTE: Kind.NOTED, StampKind.EXIT: Kind.EXITED}
 
 
+def last_words(container: str, life: int) -> str:
+    """What a life that ends by itself leaves in its termination log (crashloop/pods/program.sh)."""
+    return f"{container} life {life}"
+
+
 def _content(stamp: Stamp) -> dict[str, int | str]:
     content = {"exit_code": stamp.exit_code, "boot_id": stamp.boot_id, "name": stamp.name, "value": stamp.value}
-    return {name: value for name, value in content.items() if value is not None}
+    return {name: value for name, value in content.items() if value is not None} | (
+        {"told": True} if stamp.told else {}
+    )

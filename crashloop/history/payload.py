@@ -219,6 +219,8 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`exited`."""
     boot_id: str | None = None
     """`started` by the JOURNAL: the boot that its time counts from; `-` if the container cannot see it."""
+    told: bool = False
+    """`exited` by the JOURNAL: whether the life has left its name in its termination log."""
     pod: AcceptedPod | None = None
     """`created` by the API."""
     name: str = ""
@@ -272,6 +274,7 @@ class Terminated(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="ca
 
     exit_code: Whole
     reason: str = ""
+    message: str = ""
     started_at: str | None = None
     finished_at: str | None = None
     container_id: str = msgspec.field(default="", name="containerID")

@@ -207,6 +207,7 @@ class PodReducer:
             else:
                 life.exited = known or fact_of(number, line, clocks)
                 life.exit_code = line.data.exit_code if life.exit_code is None else life.exit_code
+                life.told = life.told or line.data.told
         return list(lives.values()), contradictions
 
 

@@ -136,7 +136,7 @@ def _state(state: ReportedState) -> ContainerState:
         return ContainerState(
             "terminated",
             ended.reason,
-            "",
+            ended.message,
             ended.exit_code,
             _ns(ended.started_at),
             _ns(ended.finished_at),

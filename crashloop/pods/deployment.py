@@ -8,7 +8,7 @@ from crashloop.spec.scenario import PodScenario
 
 def deployment_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
     """A Deployment of the scenario's name with one replica of its pod on a node."""
-    pod = pod_manifest(scenario, node=node, image=image, run=run)
+    pod = pod_manifest(scenario, node=node, image=image, run=run, last_words=True)
     labels = pod["metadata"]["labels"]
     return {
         "apiVersion": "apps/v1",

@@ -19,7 +19,7 @@ def job_manifest(
     job = scenario.job
     if job is None:
         raise ValueError(f"scenario {scenario.name!r} has no Job")
-    pod = pod_manifest(scenario, node=node, image=image, run=run, images=images)
+    pod = pod_manifest(scenario, node=node, image=image, run=run, images=images, last_words=True)
     labels = pod["metadata"]["labels"]
     on_codes = {"operator": "In", "values": sorted(job.fails_on)}
     policy = {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": on_codes}]}} if job.fails_on else {}

@@ -51,11 +51,18 @@ _IN_MEMORY: dict[str, Any] = {"name": _MEMORY, "emptyDir": {"medium": "Memory", 
 
 
 def pod_manifest(
-    scenario: PodScenario, *, node: str, image: str, run: str, images: Mapping[str, str] = MappingProxyType({})
+    scenario: PodScenario,
+    *,
+    node: str,
+    image: str,
+    run: str,
+    images: Mapping[str, str] = MappingProxyType({}),
+    last_words: bool = False,
 ) -> dict[str, Any]:
     """The pod of a scenario, on a node. Ephemeral containers are left to `ephemeral_containers`.
 
     `image` is that of containers without one of the registry; `images` are the names of those, by container.
+    `last_words`: whether its lives leave texts for the kubelet to state, as those that the recorder judges do.
     """
     pod = scenario.pod
     chosen = {HOSTNAME_LABEL: node, PROFILE_LABEL: node_name(scenario.profile)}
@@ -63,7 +70,10 @@ def pod_manifest(
     secrets = [{"name": stored_name(scenario.name, each)} for each in scenario.pull_secrets]
 
     def of(kind: ContainerKind) -> list[dict[str, Any]]:
-        return [_container(each, scenario, images.get(each.name, image)) for each in pod.of_kind(kind)]
+        return [
+            _container(each, scenario, images.get(each.name, image), last_words=last_words)
+            for each in pod.of_kind(kind)
+        ]
 
     return _pod(
         name=scenario.name,
@@ -147,7 +157,7 @@ def _pod(
 
 def ephemeral_containers(scenario: PodScenario, *, image: str) -> list[dict[str, Any]]:
     """The ephemeral containers of a scenario, which can only be added to a pod that exists."""
-    return [_common(each, image) for each in scenario.pod.of_kind(ContainerKind.EPHEMERAL)]
+    return [_common(each, image, last_words=True) for each in scenario.pod.of_kind(ContainerKind.EPHEMERAL)]
 
 
 def pull_policy(image: str) -> str:
@@ -155,8 +165,8 @@ def pull_policy(image: str) -> str:
     return "Never" if image.startswith("localhost/") else "IfNotPresent"
 
 
-def _common(container: Container, image: str) -> dict[str, Any]:
-    return _program(container.name, image, command(container))
+def _common(container: Container, image: str, *, last_words: bool) -> dict[str, Any]:
+    return _program(container.name, image, command(container, last_words=last_words))
 
 
 def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
@@ -170,9 +180,9 @@ def _program(name: str, image: str, program: list[str]) -> dict[str, Any]:
     }
 
 
-def _container(container: Container, scenario: PodScenario, image: str) -> dict[str, Any]:
+def _container(container: Container, scenario: PodScenario, image: str, *, last_words: bool) -> dict[str, Any]:
     limits = {} if container.memory_limit is None else {"limits": {"memory": container.memory_limit}}
-    manifest = _common(container, image) | {"resources": _RESOURCES[scenario.pod.qos] | limits}
+    manifest = _common(container, image, last_words=last_words) | {"resources": _RESOURCES[scenario.pod.qos] | limits}
     mounted = [{"name": _MEMORY, "mountPath": MEMORY_DIR}] if container.program.marks_volume else []
     mounted += ({"name": name, "mountPath": f"{FOLDERS_DIR}/{name}"} for name in container.folders)
     manifest["volumeMounts"] = [*manifest["volumeMounts"], *mounted]

@@ -4,7 +4,7 @@ The journal's format, one line a stamp (boot time from /proc/uptime, in centisec
 
     crashloop/1 start <life> <seconds since boot> <boot id, or ->
     crashloop/1 note <life> <seconds since boot> <name> <value>
-    crashloop/1 exit <life> <seconds since boot> <exit code>
+    crashloop/1 exit <life> <seconds since boot> <exit code>[ told]
 
 A note says what a life has found: `root fresh` or `root used`, by a mark that each life leaves in its root filesystem;
 `volume fresh` or `volume used`, by one in a volume in memory;
@@ -13,6 +13,10 @@ A note says what a life has found: `root fresh` or `root used`, by a mark that e
 variables of its container by their names; `skipped 4`, how many lives of its program it has left out; `liveness.7 F`, what a
 probe answered the time 7 (from 0) that it was asked: S or F, stamped before the answer is given. A life that is killed stamps
 no exit.
+
+`told` says that the life has left its name in its termination log, `app life 2`, which the kubelet has to state as the message
+of its end. A life does that just before it exits by itself; pods of the load generator do not, since each text takes room on
+the disk of their node.
 
 Each life first prints the whole journal to its log, so that the log of the newest instance holds all earlier lives.
 The boot id shows whether container and node count from the same boot: a container in its own sandbox does not.
@@ -34,7 +38,8 @@ MARKS_DIR = "/tmp"
 MEMORY_DIR = "/memory"
 """Where an emptyDir in memory is mounted, whose files an unmount loses."""
 CREATED_MARK = "/dev/termination-log"
-"""A file that the kubelet makes for each container just before it has it created (kubelet_pods.go makeMounts@v1.37.1)."""
+"""A file that the kubelet makes for each container just before it has it created, with mode 0666, and whose text it states once
+the container has exited (kuberuntime_container.go makeMounts, getTerminationMessage@v1.37.1)."""
 AIMED_WITHIN_S = 0.5
 
 
@@ -45,11 +50,16 @@ def command(
     marks_dir: str = MARKS_DIR,
     memory_dir: str = MEMORY_DIR,
     created_mark: str = CREATED_MARK,
+    last_words: bool = False,
 ) -> list[str]:
-    """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives."""
+    """The command of a container: program.sh, its journal, its exit code on SIGTERM, its settings, and its lives.
+
+    `last_words`: whether lives that end by themselves leave their names in `created_mark`.
+    """
     program = container.program
     words = [
         *_settings(program, marks_dir, created_mark),
+        *((f"words={created_mark}",) if last_words and any(each.end is LifeEnd.EXIT for each in program.lives) else ()),
         *_startup(container, evidence_dir),
         *((f"volume={memory_dir}/{container.name}.mark",) if program.marks_volume else ()),
         *_served(container),

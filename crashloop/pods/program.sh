@@ -1,6 +1,7 @@
 # One life of a container program. $1: its journal. $2: exit code on SIGTERM; 137 ignores it. Then what it notes: root=MARK,
 # volume=MARK, env=VARIABLE, passes=TIMES:MARKS, until=CENTISECONDS; others=LIVES that all pods of a Job but the first leave out;
-# aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends;
+# aim=FIRST_MS:LIMIT_CS:FILE, how long after FILE was written each life ends; words=FILE, where each that ends by itself leaves
+# its name, so that the kubelet states it;
 # startup=CENTISECONDS:MIB:FILE, CPU that it takes and a file that it reads; the probes that it answers over HTTP, http=KIND; and
 # RUN_S:END:TIMES, the lives in order. END is an exit code, memory, or signal (from elsewhere).
 # The clock is read before anything else and built-ins are used throughout: each fork costs precision and CPU.
@@ -36,12 +37,19 @@ note() {
 }
 finish() {
 	read -r now _ </proc/uptime
-	line="crashloop/1 exit $life $now $1"
+	line="crashloop/1 exit $life $now $1$left_words"
 	echo "$line" >>"$file"
 	echo "$line"
 	[ -z "$!" ] || kill "$!" 2>/dev/null
 	exit "$1"
 }
+# Whatever has no such file, or may not write it, leaves nothing and says so by its exit stamp.
+leave_words() {
+	[ -w "$words" ] || return
+	name=${file##*/}
+	{ printf '%s' "${name%.journal} life $life" >"$words"; } 2>/dev/null && left_words=' told'
+}
+words= left_words=
 if [ "$on_term" = 137 ]; then
 	trap '' TERM
 	term=
@@ -150,6 +158,10 @@ for each; do
 		}
 		continue
 		;;
+	words=*)
+		words=${each#*=}
+		continue
+		;;
 	aim=*)
 		times=${each#*=} rest=${each#*:}
 		aim "${times%%:*}" "${rest%%:*}" "${rest#*:}"
@@ -167,6 +179,7 @@ for each; do
 		[ "$end" != signal ] || break
 		[ "$run_s" = 0 ] || { sleep "$run_s" & wait "$!"; }
 		[ "$end" != memory ] || exec tail /dev/zero
+		leave_words
 		finish "$end"
 	fi
 	left=$((left - times))

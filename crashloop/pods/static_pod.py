@@ -12,6 +12,6 @@ def static_pod_manifest(
     scenario: PodScenario, *, node: str, namespace: str, image: str, run: str, revision: int
 ) -> dict[str, Any]:
     """The pod of a scenario as a file of its node. Another revision is another pod: its uid is a hash of the manifest."""
-    pod = pod_manifest(scenario, node=node, image=image, run=run)
+    pod = pod_manifest(scenario, node=node, image=image, run=run, last_words=True)
     pod["metadata"] |= {"namespace": namespace, "annotations": {REVISION_ANNOTATION: str(revision)}}
     return pod

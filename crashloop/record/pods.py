@@ -40,7 +40,8 @@ class Pods:
         """Create the scenario's pod. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
         scenario = watched.scenario
         images = ScenarioImages(self._site, scenario).names()
-        manifest = pod_manifest(scenario, node=watched.node.name, image=self._image, run=self._run, images=images)
+        node = watched.node.name
+        manifest = pod_manifest(scenario, node=node, image=self._image, run=self._run, images=images, last_words=True)
 
         pod = self._accepted(watched, lambda: self._api.create_pod(self._namespace, manifest))
         uid = pod["metadata"]["uid"]

@@ -60,6 +60,9 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     # What is left of exited containers (kubelet.py, statements.py)
     drops_previous_log: str = "never"
     """After which ends a restart removes the log of the instance before: always, a success, or a kill."""
+    states_last_words: str = "true"
+    """The message of an end: true (what the life has left), none, not in the last state, before (what the instance before has
+    left), or first (what the first instance has)."""
     states_out_of_memory: str = "always"
     """Where a kill for memory has its own reason: always, never, not in the last state; or every exit with 137 has it."""
 

@@ -51,6 +51,10 @@ class SimulatedInstance(msgspec.Struct, eq=False):
     pid: int
     previous_code: int | None
     """Exit code of the instance before."""
+    earlier_words: tuple[str, ...] = ()
+    """What the instances before it have left in their termination logs."""
+    last_words: str = ""
+    """What it has left in its own."""
     env: dict[str, str] = {}
     """What the kubelet gave it of objects."""
     started_ns: int | None = None
@@ -148,6 +152,8 @@ class SimPod:
         """The numbers of the log files on the node, by container."""
         self.exit_codes: dict[str, int] = {}
         """The last exit code, by container."""
+        self.last_words: dict[str, tuple[str, ...]] = {}
+        """What the instances have left in their termination logs, by container."""
         self.exited_ns: dict[str, int] = {}
         """The last exit, by container."""
         self.made: dict[str, int] = {}

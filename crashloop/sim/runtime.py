@@ -78,6 +78,7 @@ class Runtime:
             env=env,
             pid=1_000 + self._ids,
             previous_code=pod.exit_codes.get(container.name),
+            earlier_words=pod.last_words.get(container.name, ()),
         )
         pod.logs.setdefault(container.name, set()).add(number)
         self.on_create(pod, instance)
@@ -157,8 +158,11 @@ class Runtime:
         pod.exited_ns[instance.name] = now
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         if end is LifeEnd.EXIT:
-            words = f"exit {instance.life} {exit_code}"
-            pod.tape.journal(said, Kind.EXITED, words, pod.uid, instance, exit_code=exit_code)
+            told = {} if instance.killed else {"told": True}
+            instance.last_words = f"{instance.name} life {instance.life}" if told else ""
+            words = f"exit {instance.life} {exit_code}{' told' if told else ''}"
+            pod.tape.journal(said, Kind.EXITED, words, pod.uid, instance, exit_code=exit_code, **told)
+        pod.last_words[instance.name] = (*instance.earlier_words, instance.last_words)
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
         self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
         self.on_change()

@@ -367,8 +367,21 @@ def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behavi
             "startedAt": stamp(instance.started_ns, behaviour.started_offset_s),
             "finishedAt": stamp(instance.exited_ns, behaviour.finished_offset_s),
             "containerID": f"containerd://{instance.container_id}",
+            **({"message": words} if (words := _stated_words(instance, behaviour, is_last)) else {}),
         }
     }
+
+
+def _stated_words(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> str:
+    """The text in its termination log: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 getTerminationMessage."""
+    own, before = instance.last_words, instance.earlier_words
+    return {
+        "true": own,
+        "none": "",
+        "not in the last state": "" if is_last else own,
+        "before": before[-1] if before else own,
+        "first": before[0] if before else own,
+    }[behaviour.states_last_words]
 
 
 def _stated_as_memory(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> bool:

@@ -71,6 +71,16 @@ class StatementFault(Fault):
     FINAL_PHASE_SUCCEEDED = "states that every deleted pod succeeded", {"final_phase": "Succeeded"}
     FINAL_PHASE_FAILED = "states that every deleted pod failed", {"final_phase": "Failed"}
     LAST_STATE_BEHIND = "states as the last end of a container the one before it", {"last_state_behind": True}
+    LAST_WORDS_LOST = "does not state the termination message of a container", {"states_last_words": "none"}
+    LAST_WORDS_LOST_WITH_RESTART = (
+        "does not state the termination message of the instance before",
+        {"states_last_words": "not in the last state"},
+    )
+    LAST_WORDS_BEHIND = "states the termination message of the instance before", {"states_last_words": "before"}
+    LAST_WORDS_OF_FIRST = (
+        "states the termination message of the first instance for each",
+        {"states_last_words": "first"},
+    )
     READY_WHILE_WAITING = "states that a container is ready that waits for its delay", {"ready_while_waiting": True}
     STATES_30_S_LATE = "writes statuses 30 s late once a container has restarted", {"states_late_ns": 30 * S}
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}

@@ -13,6 +13,7 @@ from typing import Any, Self
 import msgspec
 
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
+from crashloop.history.journal import last_words
 from crashloop.history.jsonl import to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
@@ -116,8 +117,12 @@ class History:
         status: bool = True,
         phase: str = "Running",
         first: int = 0,
+        told: bool = False,
     ) -> Self:
-        """The instances of a container, told by the channels that are not left out."""
+        """The instances of a container, told by the channels that are not left out.
+
+        `told`: each that exits has left its name in its termination log.
+        """
         for number, (start_s, exit_s, code) in enumerate(lives, start=first):
             identity = f"{container}-{number}"
             if runtime:
@@ -130,21 +135,24 @@ class History:
             if exit_s is None:
                 continue
             if journal:
-                self.journal(exit_s - 0.005, Kind.EXITED, container, number, code)
+                self.journal(exit_s - 0.005, Kind.EXITED, container, number, code, told=told)
             if runtime:
                 self.runtime(exit_s, Kind.EXITED, container, identity, code)
             if status:
-                self.status(
-                    exit_s + 0.3, {container: self.exited(container, number, start_s, exit_s, code)}, phase=phase
-                )
+                message = last_words(container, number) if told else ""
+                ended = self.exited(container, number, start_s, exit_s, code, message=message)
+                self.status(exit_s + 0.3, {container: ended}, phase=phase)
         return self
 
     def runtime(self, at_s: float, kind: Kind, container: str, identity: str, code: int | None = None) -> Self:
         data: dict[str, Any] = {"container_id": identity} | ({} if code is None else {"exit_code": code})
         return self.add(at_s, Channel.RUNTIME, kind, data, pod=True, container=container)
 
-    def journal(self, at_s: float, kind: Kind, container: str, number: int, code: int | None = None) -> Self:
+    def journal(
+        self, at_s: float, kind: Kind, container: str, number: int, code: int | None = None, *, told: bool = False
+    ) -> Self:
         data: dict[str, Any] = {"line": "x"} | ({} if code is None else {"exit_code": code})
+        data |= {"told": True} if told else {}
         return self.add(at_s, Channel.JOURNAL, kind, data, pod=True, container=container, instance=number, boot=True)
 
     def note(self, at_s: float, container: str, number: int, name: str, value: str) -> Self:
@@ -166,7 +174,9 @@ class History:
             "lastState": before if "terminated" in before else {},
         }
 
-    def exited(self, container: str, number: int, start_s: float, exit_s: float, code: int) -> dict[str, Any]:
+    def exited(
+        self, container: str, number: int, start_s: float, exit_s: float, code: int, *, message: str = ""
+    ) -> dict[str, Any]:
         """The status of a container that has exited."""
         return {
             "name": container,
@@ -176,6 +186,7 @@ class History:
                 "terminated": {
                     "exitCode": code,
                     "reason": "Error" if code else "Completed",
+                    **({"message": message} if message else {}),
                     "startedAt": stamp(start_s),
                     "finishedAt": stamp(exit_s),
                     "containerID": f"containerd://{container}-{number}",

@@ -236,3 +236,13 @@ def test_a_job_whose_first_pod_alone_fails_numbers_its_pods() -> None:
 
     assert made(Program(lives, first_pod_only=True))["completionMode"] == "Indexed"
     assert "completionMode" not in made(Program(lives))
+
+
+def test_lives_leave_their_names_in_the_pods_of_a_recording_only() -> None:
+    def words(made: dict[str, Any]) -> list[list[str]]:
+        each = (*made["spec"]["initContainers"], *made["spec"]["containers"])
+        return [[word for word in one["command"] if word.startswith("words=")] for one in each]
+
+    assert words(manifest()) == [[], [], []]
+    recorded = pod_manifest(RICH, node="worker", image="localhost/program:1", run="run-1", last_words=True)
+    assert words(recorded) == [["words=/dev/termination-log"], [], ["words=/dev/termination-log"]]

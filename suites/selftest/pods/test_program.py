@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.history.journal import Journal, StampKind, read_journal
+from crashloop.history.journal import Journal, StampKind, last_words, read_journal
 from crashloop.pods.program import command, hook_command, probe_command
 from crashloop.spec.config_object import Variable
 from crashloop.spec.pod import Container
@@ -338,6 +338,41 @@ def aims(shell: list[str], evidence: Path, *, aims_at_s: float) -> list[str | No
     done = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     assert (done.returncode, done.stderr) == (1, "")
     return [stamp.value for stamp in read_journal(done.stdout).stamps if stamp.name == "aim"]
+
+
+def leaves_words(shell: list[str], container: Container, evidence: Path, log: Path) -> tuple[str, Journal]:
+    """What a life leaves in its termination log, and the journal."""
+    words = [*shell, *command(container, evidence_dir=str(evidence), created_mark=str(log), last_words=True)[1:]]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    assert done.stderr == ""
+    return log.read_text() if log.exists() else "", read_journal(done.stdout)
+
+
+def test_each_life_that_ends_by_itself_leaves_its_name_and_stamps_that(shell: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "termination-log"
+    container = Container(name="worker", program=exits_with(1, after_s=0, times=2))
+    for number in range(2):
+        log.write_text("")
+        text, journal = leaves_words(shell, container, tmp_path, log)
+        assert text == last_words("worker", number)
+        assert journal.damage == ()
+        assert [each.told for each in journal.stamps if each.kind is StampKind.EXIT] == [True] * (number + 1)
+
+
+def test_a_life_without_a_termination_log_exits_as_planned_and_makes_none(shell: list[str], tmp_path: Path) -> None:
+    container = Container(program=exits_with(7, after_s=0))
+    text, journal = leaves_words(shell, container, tmp_path, tmp_path / "none")
+    assert (text, [each.told for each in journal.stamps]) == ("", [False, False])
+    assert stamps(journal)[-1] == (StampKind.EXIT, 0, 7)
+
+
+def test_only_lives_that_exit_by_themselves_are_told_where_to_leave_their_name() -> None:
+    def words(program: Program, *, asked: bool) -> list[str]:
+        return [each for each in command(Container(program=program), last_words=asked)[3:] if "words=" in each]
+
+    assert words(exits_with(1), asked=True) == ["words=/dev/termination-log"]
+    assert words(exits_with(1), asked=False) == []
+    assert [words(each, asked=True) for each in (HOLDS, killed())] == [[], []]
 
 
 def test_a_life_that_began_in_time_makes_the_next_aim_10_ms_later(shell: list[str], tmp_path: Path) -> None:

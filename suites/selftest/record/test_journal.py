@@ -125,6 +125,14 @@ def test_stamps_become_events_by_boot_time_and_damage_becomes_a_gap() -> None:
     assert hole.data == {"channel": "journal", "from_ns": 0, "reason": "cut off: 'crash'", "lost": True}
 
 
+def test_an_exit_may_say_that_its_life_has_left_its_name() -> None:
+    journal = read_journal("crashloop/1 start 0 7.01\ncrashloop/1 exit 0 8.00 3 told\n")
+    assert journal.damage == ()
+    *_, end = journal_events(journal, pod_uid="uid-1", container="app", node="n", received_ns=9)
+    assert end.data == {"line": "crashloop/1 exit 0 8.00 3 told", "exit_code": 3, "told": True}
+    assert read_journal("crashloop/1 start 0 7.01 told\n").stamps == ()
+
+
 BOOT_ID = "3f2a0c1e-5b7d-4c1a-9a53-0d7c1f2e4b6a"
 
 
