@@ -12,4 +12,7 @@ def missing(error: ModuleNotFoundError, *, needed_by: str) -> str:
     extra = next((name for name, modules in EXTRAS.items() if module in modules), None)
     if extra is None:
         return f"Python finds no module {error.name!r}; the installation is incomplete."
-    return f"{needed_by} needs {module!r}, which is not installed.\nInstall crashloop[{extra}]."
+    return (
+        f"{needed_by} needs {module!r}, which is not installed.\n"
+        f"Install the wheel with the extra [{extra}]: docs/troubleshooting.md."
+    )

@@ -43,7 +43,10 @@ def test_predictions_need_no_extra(core: Installed, from_source: Installed) -> N
 def test_a_command_without_its_extra_names_it(core: Installed) -> None:
     status, output = core.crashloop("run", "--dry-run")
     assert status == ExitCode.ERROR
-    assert output == ("crashloop: this command needs 'pytest', which is not installed.\nInstall crashloop[run].\n")
+    assert output == (
+        "crashloop: this command needs 'pytest', which is not installed.\n"
+        "Install the wheel with the extra [run]: docs/troubleshooting.md.\n"
+    )
 
 
 def test_every_profile_and_row_is_found(full: Installed) -> None:

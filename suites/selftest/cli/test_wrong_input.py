@@ -107,7 +107,10 @@ def test_a_module_that_is_not_installed_is_named_with_its_extra(tmp_path: Path) 
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pytest'] = None\n")
     done = ended("run", "--dry-run", PYTHONPATH=str(tmp_path))
     assert done.returncode == ExitCode.ERROR
-    assert done.stderr == ("crashloop: this command needs 'pytest', which is not installed.\nInstall crashloop[run].\n")
+    assert done.stderr == (
+        "crashloop: this command needs 'pytest', which is not installed.\n"
+        "Install the wheel with the extra [run]: docs/troubleshooting.md.\n"
+    )
 
 
 def test_a_host_whose_clusters_cannot_be_listed_is_examined_all_the_same(folder: Path) -> None:

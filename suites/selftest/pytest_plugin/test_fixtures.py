@@ -104,7 +104,8 @@ def test_an_extra_that_is_not_installed_is_named() -> None:
     with pytest.raises(PrerequisiteError) as caught:
         plain_errors(wanting)()
     assert str(caught.value) == (
-        "this fixture needs 'pytest_kubernetes', which is not installed.\nInstall crashloop[run]."
+        "this fixture needs 'pytest_kubernetes', which is not installed.\n"
+        "Install the wheel with the extra [run]: docs/troubleshooting.md."
     )
 
 
