@@ -12,6 +12,11 @@ from crashloop.errors import UsageError
 if TYPE_CHECKING:
     from crashloop.spec.requirement import Requirement
 
+RESTS_ON = {
+    "promise": "a promise of Kubernetes",
+    "source": "no promise of Kubernetes: its source code, or an article",
+}
+"""By `crashloop.spec.requirement.Basis`, without its imports."""
 StateName = Literal["judged", "planned", "untestable"]
 """Values of `crashloop.spec.requirement.State`, without its imports."""
 
@@ -58,7 +63,7 @@ def explain(
 def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
     until = f" to {found.until}" if found.until else " or newer"
     yield "source", found.source
-    yield "rests on", {"promise": "a promise of Kubernetes", "source": "the source code only"}[found.basis.value]
+    yield "rests on", RESTS_ON[found.basis.value]
     yield "releases", f"Kubernetes {found.since}{until}"
     if found.gates:
         yield "gates", ", ".join(found.gates)

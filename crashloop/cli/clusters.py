@@ -28,7 +28,8 @@ def up(
         list[str] | None,
         typer.Option(
             metavar="PROFILE",
-            help="Kubelet profile of a node (name or file, also max-2s@1.36.4, max-2s+containerd-1.7); repeatable.",
+            help="Kubelet profile of a node (name or file, also max-2s@1.36.4, max-2s+containerd-1.7); repeatable. "
+            f"Default: {' and '.join(DEFAULT_PROFILES)}.",
         ),
     ] = None,
     provider: ProviderOption = "local",
@@ -87,7 +88,12 @@ def up(
 
 def down(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the cluster.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every cluster, and the remains of every run.")] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Every cluster, also those that stay, and the remains of every run; none if one is in use."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Also clusters that a run is using.")] = False,
 ) -> None:
     """Remove a cluster with everything it made on this host."""

@@ -10,13 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from crashloop.columns import aligned
-from crashloop.run.options import MAKERS
+from crashloop.run.options import KUBERNETES_HELP, MAKERS
 
 out = Console(highlight=False)
 """Standard output: results only. Progress goes to standard error."""
 
 KubernetesVersionOption = Annotated[
-    str | None, typer.Option("--kubernetes-version", metavar="V", help="Version of cluster and kubelets.")
+    str | None, typer.Option("--kubernetes-version", metavar="V", help=f"{KUBERNETES_HELP}.")
 ]
 ProviderOption = Annotated[
     str, typer.Option("--provider", metavar=f"<{'|'.join(MAKERS)}>", help="What makes the cluster.")

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from crashloop.cli.command import JUDGED, Command, Example, KubernetesVersionOption, epilog, out
-from crashloop.run.options import EXISTING, LENDERS, MAKERS, OF_LENDERS, PROVIDERS
+from crashloop.cli.command import JUDGED, Command, Example, epilog, out
+from crashloop.run.options import EXISTING, KUBERNETES_HELP, LENDERS, MAKERS, OF_LENDERS, PROVIDERS
 
 DEFAULT_WEB_PORT = 8089
 LOAD_WITHIN_S = 600.0
@@ -28,7 +28,9 @@ def stress(
     provider: Annotated[
         str, typer.Option("--provider", metavar=f"<{'|'.join(PROVIDERS)}>", help="What provides the cluster.")
     ] = "local",
-    kubernetes_version: KubernetesVersionOption = None,
+    kubernetes_version: Annotated[
+        str | None, typer.Option(metavar="V", help=f"{KUBERNETES_HELP}; with --provider existing the cluster's.")
+    ] = None,
     run_dir: Annotated[
         str | None, typer.Option(metavar="DIR", help="Where to write. Default: runs/<UTC time>-stress.")
     ] = None,
@@ -55,7 +57,10 @@ def stress(
     ] = None,
     steps: Annotated[
         str | None,
-        typer.Option(metavar="N,N,...", help="Numbers of users in place of those of the profile's steps, as of knee."),
+        typer.Option(
+            metavar="N,N,...",
+            help="Numbers of users of each step, in place of the profile's; for profiles with steps, such as knee.",
+        ),
     ] = None,
     narrow: Annotated[
         int,
@@ -72,7 +77,8 @@ def stress(
             min=0,
             max=MAX_PLACEMENT,
             metavar="N",
-            help="Move each load N nodes further, among those with the same kubelet profile, as in demand.",
+            help="Run each load N nodes further on, among nodes of one kubelet profile; for profiles with such nodes, "
+            "such as demand.",
         ),
     ] = 0,
     listen: Annotated[
@@ -174,7 +180,7 @@ def stress(
 
 
 STRESS_EPILOG = epilog(
-    Example("crashloop stress", "ten crashing pods per core, judged by SLOs"),
+    Example("crashloop stress", "a node within the official limit, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
     Example("crashloop stress knee --narrow 2", "closer by itself, in two more runs"),
@@ -182,8 +188,11 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),
     Example("crashloop stress ./mine.yaml --image-archive app.tar", "your own image, by `template:` of a load"),
-    Example("crashloop stress --workers 2 --listen 192.0.2.7", "with the load from two other machines"),
-    Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "is yours dearer?"),
+    Example(
+        "crashloop stress --workers 2 --listen 192.0.2.7 --provider existing --kubeconfig FILE",
+        "with the load from two other machines",
+    ),
+    Example("crashloop stress ab-kubelet --kubelet-binary ./kubelet", "does yours need more CPU?"),
     exit_codes=JUDGED,
 )
 

@@ -128,7 +128,7 @@ class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_bound(self) -> bool:
-        """Whether the load is beyond the knee: then rates are upper bounds, and lateness is rough."""
+        """Whether the load is beyond the knee: then rates are what the measured CPU allows, and lateness is rough."""
         return self.limit is Limit.NODE_CPU
 
 

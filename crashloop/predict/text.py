@@ -89,9 +89,9 @@ def sentences(found: Predictions) -> Iterator[str]:
         is_at_ceiling(asked, each.restarts_per_s) for each in asked.first
     ):
         yield (
-            "Beyond the knee these are bounds, not predictions: costs of a restart grow with the load, and requests per restart "
-            f"fall. So rates and cores are upper bounds ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the wait "
-            "follows the create."
+            "Beyond the knee these are no predictions: costs of a restart grow with the load, and requests per restart fall. "
+            f"So rates and cores are what the measured CPU allows ({AT_MOST}), and lateness is rough ({ROUGHLY}): part of the "
+            "wait follows the create."
         )
     if asked.merges_statuses:
         qps = asked.load.kube_api_qps + asked.load.event_record_qps

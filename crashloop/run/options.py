@@ -12,6 +12,10 @@ PROVIDERS = (*MAKERS, *LENDERS)
 
 DEFAULT_IMAGE = "docker.io/library/busybox:1.37"
 
+DEFAULT_KUBERNETES = "1.37.1"
+"""As `crashloop.settings.Versions().kubernetes`, likewise."""
+KUBERNETES_HELP = f"Version of cluster and kubelets. Default: {DEFAULT_KUBERNETES}"
+
 SELECTION = "What is judged"
 CLUSTER = "Cluster and its programs"
 EXISTING = "A cluster that exists (--provider existing)"
@@ -41,7 +45,8 @@ class RunOption(NamedTuple):
 
 OPTIONS = (
     RunOption(
-        "--scope", SELECTION, "Longest watch: 90 s, 20 min or longer; or kubelets of several releases.",
+        "--scope", SELECTION,
+        "quick watches a pod for 90 s at most, full for 20 min, soak longer; versions has kubelets of several releases.",
         default="quick", choices=SCOPES,
     ),
     RunOption("--requirement", SELECTION, "Judge this requirement; repeatable.", metavar="ID", repeats=True),
@@ -49,7 +54,7 @@ OPTIONS = (
     RunOption("--skip", SELECTION, "Leave out this requirement or topic; repeatable.", metavar="ID", repeats=True),
     RunOption("--at-least", SELECTION, "Exit code 3 unless N requirements are judged.", type=int, metavar="N", default=0),
     RunOption("--provider", CLUSTER, "What provides the cluster.", default="local", choices=PROVIDERS),
-    RunOption("--kubernetes-version", CLUSTER, "Version of cluster and kubelets.", metavar="V"),
+    RunOption("--kubernetes-version", CLUSTER, f"{KUBERNETES_HELP}; with --provider existing the cluster's.", metavar="V"),
     RunOption(
         "--feature-gate", CLUSTER, "Feature gate of the control plane; repeatable.",
         metavar="NAME=BOOL", repeats=True, providers=MAKERS,
@@ -84,6 +89,6 @@ OWN_CONTROL_PLANE = ("--bin-dir", "--node-image", "--cluster")
 
 OF_PYTEST = (
     RunOption("-k", SELECTION, "Judge tests whose names match, as in pytest.", metavar="EXPRESSION"),
-    RunOption("-n", RUN, "Wait in N processes, as in pytest-xdist.", metavar="N"),
+    RunOption("-n", RUN, "Processes that wait for scenarios (pytest-xdist).", metavar="N"),
 )
 """Options of pytest that are worth showing; all others are passed on as well."""

@@ -62,14 +62,14 @@ def test_the_keps_numbers_stand_beside_what_they_come_to() -> None:
     assert MEASURED.source in text
 
 
-def test_beyond_the_knee_numbers_are_reported_as_bounds() -> None:
+def test_beyond_the_knee_numbers_are_marked_as_what_the_measured_cpu_allows() -> None:
     below, beyond = said("--pods", "5"), said("--pods", "110")
     assert "≤" not in below
     assert "~" not in below
     assert MEASURED.sustained_per_s is not None
     assert f"≤{figure(MEASURED.sustained_per_s)}" in beyond
-    assert "Beyond the knee these are bounds, not predictions: costs of a restart grow" in beyond
-    assert "rates and cores are upper bounds (≤), and lateness is rough (~)" in beyond
+    assert "Beyond the knee these are no predictions: costs of a restart grow" in beyond
+    assert "rates and cores are what the measured CPU allows (≤), and lateness is rough (~)" in beyond
 
 
 def test_costs_measured_at_the_limit_are_said_to_lack_the_overhead(tmp_path: Path) -> None:
