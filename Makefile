@@ -99,7 +99,7 @@ soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes
 stress: setup ## One stress run within the official preconditions, with its report (under 5 minutes)
 	$(BIN)/crashloop stress quick
 
-stress-full: setup ## 110 pods on a node, every mix, maximum 1 s against 300 s (about 30 minutes)
+stress-full: setup ## Maximum 1 s against 300 s: four shares of crashing pods at the official number, then 110 pods (about 30 minutes)
 	$(BIN)/crashloop stress full
 
 stress-judged: setup ## Stress runs that judge the requirements of the scope full (about 35 minutes)
