@@ -61,7 +61,7 @@ def check_ready_truth(case: Case) -> Checked:
                     later.add((spec.name, life.instance.ordinal))
                 if life.made_room is None or probes_go_on(case.prediction.deviations):
                     findings += _wrong(case, pod, spec, probe, life, status, newer)
-            findings += _ready_without_running(pod, spec)
+            findings += [each for status in pod.statuses for each in ready_without_running(status, spec)]
     if not findings:
         findings += unwatched(case, "a status")
     for number, name, default, what in (
@@ -75,15 +75,14 @@ def check_ready_truth(case: Case) -> Checked:
     return Checked(findings=tuple(findings[:1]), facts={"statuses": seen})
 
 
-def _ready_without_running(pod: PodHistory, spec: Container) -> Iterator[Finding]:
-    """Statuses that contradict themselves. Init containers are ready once they are done."""
+def ready_without_running(status: StatusReport, spec: Container) -> Iterator[Finding]:
+    """That a status contradicts itself. Init containers are ready once they are done."""
     if spec.kind is ContainerKind.INIT and not spec.is_sidecar:
         return
-    for status in pod.statuses:
-        report = status.containers.get(spec.name)
-        if report is not None and report.ready and report.state.kind != "running":
-            said = f'a status says that "{spec.name}" is ready {at_lines([status.line])}'
-            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
+    report = status.containers.get(spec.name)
+    if report is not None and report.ready and report.state.kind != "running":
+        said = f'a status says that "{spec.name}" is ready {at_lines([status.line])}'
+        yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
 
 
 def _reported(

@@ -48,6 +48,7 @@ from crashloop.checks.pull_wait import check_pull_wait
 from crashloop.checks.pulls import check_image_of_tag, check_pulls
 from crashloop.checks.ready_conditions import check_ready_conditions
 from crashloop.checks.ready_truth import check_ready_truth
+from crashloop.checks.ready_unprobed import check_ready_unprobed
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
@@ -131,6 +132,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "recovery": check_recovery,
     "ready-conditions": check_ready_conditions,
     "ready-truth": check_ready_truth,
+    "ready-unprobed": check_ready_unprobed,
     "reset": check_reset,
     "restart-all-condition": check_restart_all_condition,
     "restart-all-goes-on": check_restart_all_goes_on,

@@ -14,6 +14,7 @@ from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
 from crashloop.sim.policy import Policies
 from crashloop.sim.stated_phase import TERMINAL, stated_phase
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.probe import ProbeKind
 from crashloop.spec.program import KILLED
 
 State = dict[str, Any]
@@ -280,6 +281,12 @@ class Statements:
         """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""
         if container.kind is ContainerKind.INIT and not container.is_sidecar:
             return bool(state.get("terminated", {}).get("exitCode") == 0)
+        if instance is not None and not any(each.kind is ProbeKind.READINESS for each in container.probes):
+            when = self.policies.behaviour.ready_unprobed
+            if when == "also while it waits" and "waiting" in state:
+                return True
+            if when == "in its first life" and instance.number:
+                return False
         return "running" in state and instance is not None and self.is_ready(container, instance)
 
     def _has_started(self, container: Container, instance: SimulatedInstance | None, running: bool) -> bool:

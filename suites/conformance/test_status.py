@@ -45,3 +45,10 @@ def test_a_pod_is_ready_while_its_containers_are() -> Iterator[Scenario]:
     yield the.MAX_2S
     yield the.SIDECAR
     yield READY_AGAIN_AND_AGAIN
+
+
+@requirement("PROBE-35")
+def test_a_container_without_a_readiness_probe_is_ready_while_it_runs() -> Iterator[Scenario]:
+    yield the.MAX_2S
+    yield the.MAX_10S
+    yield the.SIDECAR

@@ -116,6 +116,14 @@ class DistinctionFault(Fault):
         {"failed_once_one_failed": True},
     )
     PENDING_WITHOUT_SIDECAR = "states the phase Pending while a sidecar is down", {"pending_without_sidecar": True}
+    READY_UNPROBED_WHILE_WAITING = (
+        "states that a container without a readiness probe is ready that waits for its delay",
+        {"ready_unprobed": "also while it waits"},
+    )
+    READY_UNPROBED_ONCE = (
+        "states that a container without a readiness probe is not ready once it has restarted",
+        {"ready_unprobed": "in its first life"},
+    )
     READY_CONDITION_STAYS = (
         "states that a pod is ready that was ready once, whatever became of its containers",
         {"ready_condition": "stays"},

@@ -28,6 +28,8 @@ UID = "0d5f3d3e-aaaa-4bbb-8ccc-000000000001"
 JOURNAL_STEP_NS = 10_000_000
 NOT_READY = [{"type": each, "status": "False"} for each in ("ContainersReady", "Ready")]
 """The conditions of a pod that has not started."""
+READY = [each | {"status": "True"} for each in NOT_READY]
+"""Those of a pod whose containers run."""
 
 Life = tuple[float, float | None, int]
 """Start, exit (None: still running) and exit code."""
@@ -168,6 +170,7 @@ class History:
         return {
             "name": container,
             "restartCount": number,
+            "ready": True,
             "started": True,
             "containerID": f"containerd://{container}-{number}",
             "state": {"running": {"startedAt": stamp(start_s)}},

@@ -15,7 +15,7 @@ from crashloop.spec.plan import Judgement
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, renamed
-from suites.selftest.kit.histories import NOT_READY, History
+from suites.selftest.kit.histories import READY, History
 from suites.selftest.kit.run_dirs import ASKED, a_run, record
 
 COUNTED = Judgement(requirement="RULES-22", scenario="crashing")
@@ -24,7 +24,7 @@ OTHER = Judgement(requirement="BACKOFF-4", scenario="other")
 
 def good(of: PodScenario = CRASHING) -> History:
     """A history that decides every requirement, also whether the pod is said to be ready."""
-    return History(of).lives("app", *GOOD).status(29, {}, conditions=NOT_READY).ends(30)
+    return History(of).lives("app", *GOOD).status(29, {}, conditions=READY).ends(30)
 
 
 @pytest.fixture
