@@ -22,16 +22,24 @@ EVERY_POD = "every pod"
 """Replaces the scenario's name."""
 MOST_QUOTED = 5
 """Scenarios whose findings a verdict quotes."""
+LOGS = "pod-logs"
+"""The capability to list logs: crashloop.cluster.provider.Capability."""
 
 
 def judge_everywhere(
     catalogue: Mapping[str, Requirement], judgement: JudgementInput, deviations: Sequence[Deviation]
 ) -> Iterator[Verdict]:
-    """The verdict of each such requirement on one recorded pod; the requirement of `judgement` itself does not count."""
+    """The verdict of each such requirement on one recorded pod; the requirement of `judgement` itself does not count.
+
+    Of logs nothing is said where none were listed: most providers cannot.
+    """
     version = kubelet_version(judgement.profile, judgement.version)
     gates = effective_gates(judgement.profile, judgement.version)
+    listed = any(pod.log_files for pod in judgement.recording.pods)
     for requirement in catalogue.values():
-        if requirement.everywhere and applies(requirement, version, gates) is None:
+        if not requirement.everywhere or (LOGS in requirement.needs and not listed):
+            continue
+        if applies(requirement, version, gates) is None:
             alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})
             yield judge(msgspec.structs.replace(judgement, requirement=alone), deviations)
 

@@ -59,7 +59,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
 
     # What is left of exited containers (kubelet.py, statements.py)
     drops_previous_log: str = "never"
-    """After which ends a restart removes the log of the instance before: always, a success, or a kill."""
+    """After which ends a restart removes the log of the instance before: always, a success, a kill, or out of memory; or from the
+    seventh restart on, of init containers, or in company (of pods with several containers)."""
     states_last_words: str = "true"
     """The message of an end: true (what the life has left), none, not in the last state, before (what the instance before has
     left), or first (what the first instance has)."""

@@ -265,18 +265,31 @@ class Kubelet:
         sync = self._syncs[pod.uid]
         if not sync.worker.halted:
             sync.prober.watch(container, instance)
-        if not pod.was_reset and self._drops_log(container, instance):
+        if not pod.was_reset and self._drops_log(pod, container, instance):
             pod.logs[container.name].discard(instance.number - 1)
         runs = self.behaviour.hook_runs[instance.number > 0] if container.post_start else 0
         for name in ("hook", "hook.again")[:runs]:
             late_ns = self.behaviour.kills_by_hook_ns[instance.number > 0]
             self.runtime.hook(pod, container, instance, name, late_ns)
 
-    def _drops_log(self, container: Container, instance: SimulatedInstance) -> bool:
-        """Whether the log of the instance before this one goes, by how that ended."""
-        killed = instance.previous_code == container.exit_code_on_term
-        ends = {"never": False, "always": True, "after a success": instance.previous_code == 0, "after a kill": killed}
-        return ends[self.behaviour.drops_previous_log]
+    def _drops_log(self, pod: SimPod, container: Container, instance: SimulatedInstance) -> bool:
+        """Whether the log of the instance before this one goes, by what it is and how that ended."""
+        match self.behaviour.drops_previous_log:
+            case "after a success":
+                return instance.previous_code == 0
+            case "after a kill":
+                return instance.previous_code == container.exit_code_on_term
+            case "out of memory":
+                before = (each for each in pod.instances if each.name == container.name)
+                return any(each.out_of_memory for each in before if each.number == instance.number - 1)
+            case "from the seventh on":
+                return instance.number >= 7
+            case "init":
+                return container in pod.inits and not container.is_sidecar
+            case "in company":
+                return len(pod.spec.containers) > 1
+            case when:
+                return when == "always"
 
     def _exit_planned(self, pod: SimPod, container: Container, exit_ns: int) -> None:
         """A kubelet that starts the next instance before the present one exits does so once."""

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
+from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
+from suites.conformance.scenarios import app, init, restarting
 from suites.conformance.test_company import SIDECAR_LIVENESS
 from suites.conformance.test_long_loops import FORTY_RESTARTS
 from suites.conformance.test_probes import THIRD_FAILURE
+from suites.conformance.test_programs import OUT_OF_MEMORY_BY_RULE
+from suites.conformance.test_several_containers import THREE_AT_THE_MAXIMUM
 from suites.conformance.test_starts import NEVER_RAN
 
 
@@ -40,7 +44,12 @@ def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
 @requirement("OVH-20")
 def test_the_log_of_the_instance_before_is_kept() -> Iterator[Scenario]:
     yield the.STOCK
+    yield the.MAX_2S
     yield the.SUCCEEDING
+    yield the.SIDECAR
+    yield restarting("restarted-init", init(exits_with(1, times=2)), app(HOLDS), pod=the.ALWAYS, restarts={"setup": 2})
+    yield OUT_OF_MEMORY_BY_RULE
+    yield THREE_AT_THE_MAXIMUM
     yield THIRD_FAILURE
     yield SIDECAR_LIVENESS
 

@@ -127,6 +127,22 @@ class CompanyFault(Fault):
         "removes the log of an instance that it has killed at its restart",
         {"drops_previous_log": "after a kill"},
     )
+    PREVIOUS_LOG_LOST_LATER = (
+        "removes the log of the instance before from the seventh restart on",
+        {"drops_previous_log": "from the seventh on"},
+    )
+    PREVIOUS_LOG_OF_INIT_LOST = (
+        "removes the log of the instance before of an init container",
+        {"drops_previous_log": "init"},
+    )
+    PREVIOUS_LOG_LOST_IN_COMPANY = (
+        "removes the log of the instance before in pods of several containers",
+        {"drops_previous_log": "in company"},
+    )
+    PREVIOUS_LOG_OF_OOM_LOST = (
+        "removes the log of an instance that ran out of memory at its restart",
+        {"drops_previous_log": "out of memory"},
+    )
     OOM_NOT_STATED = "states an error where a container ran out of memory", {"states_out_of_memory": "never"}
     OOM_NOT_IN_LAST_STATE = (
         "states an error as the last state of a container that ran out of memory",

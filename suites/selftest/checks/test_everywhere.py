@@ -4,6 +4,7 @@ import msgspec
 
 from crashloop.checks.everywhere import EVERY_POD, judge_everywhere, of_every_pod
 from crashloop.checks.judgement import JudgementInput
+from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome, Verdict, VerdictMode
@@ -27,9 +28,13 @@ def early(of: PodScenario = CRASHING) -> History:
 
 
 def test_each_requirement_of_every_pod_is_judged_on_a_pod_that_was_recorded_for_another() -> None:
-    found = verdicts(good())
+    found = verdicts(good().add(25.0, Channel.KUBELET, Kind.LOG_FILES, {"logs": {"app": [2, 3]}}, pod=True))
     assert found.keys() == {each.id for each in CATALOGUE.values() if each.everywhere}
     assert {each.outcome for each in found.values()} <= {Outcome.PASS, Outcome.INCONCLUSIVE}
+
+
+def test_of_logs_nothing_is_said_where_none_were_listed() -> None:
+    assert {each.id for each in CATALOGUE.values() if each.everywhere} - verdicts(good()).keys() == {"OVH-20"}
 
 
 def test_a_contradiction_in_one_recording_is_a_fail_that_names_its_scenario() -> None:
