@@ -16,6 +16,7 @@ from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_
 
 PROMISED_GATES = (MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE)
 """Those whose stages the KEPs name."""
+STARTS, FAILED_STARTS = "kubelet_started_containers_total", "kubelet_started_containers_errors_total"
 QUESTIONS_A_START = 2
 """How often a start has the kubelet ask the runtime for the image: is it there, and as which user does it run.
 
@@ -54,7 +55,7 @@ def check_image_after_backoff(case: Case) -> Checked:
     """
     sample, findings = _sample(case)
     looks = sum(each.delay_s is not None for pod in case.pods for each in pod.logged)
-    starts = _total(sample, "kubelet_started_containers_total")
+    starts = _total(sample, STARTS)
     pulls = _total(sample, "kubelet_runtime_operations_total", operation_type="pull_image")
     questions = _total(sample, "kubelet_runtime_operations_total", operation_type="image_status") - pulls
     needed = int(case.number("min_looks", 10))
@@ -70,6 +71,36 @@ def check_image_after_backoff(case: Case) -> Checked:
         seen = f"{count(questions, 'question')} for an image and {count(looks, 'look')} at a delay seen"
         findings = [inconclusive(f"{seen}, 1 and {needed} needed.", sample.line)]
     return Checked(findings=tuple(findings), facts={"questions": questions, "starts": starts, "looks": looks})
+
+
+def check_starts_counted(case: Case) -> Checked:
+    """kubelet_started_containers_total MUST have counted each start once: each that failed, and each start_container operation.
+
+    A start counts before its image is asked for, and as an operation at its end, so each pod may have one under way:
+    pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, instrumented_services.go StartContainer @v1.37.1. Needs the kubelet's
+    metrics with the failed starts, and min_starts (5) starts, more than there are pods.
+    """
+    sample, findings = _sample(case)
+    counted = _total(sample, STARTS)
+    failed = _total(sample, FAILED_STARTS)
+    carried_out = _total(sample, "kubelet_runtime_operations_total", operation_type="start_container")
+    under_way = _total(sample, "kubelet_started_pods_total")
+    needed = int(case.number("min_starts", 5))
+    if sample is not None and FAILED_STARTS not in case.scenario.samples:
+        findings = [inconclusive(f"{FAILED_STARTS} was not asked for.", sample.line)]
+    elif sample is not None and not carried_out - under_way <= counted <= carried_out + failed + under_way:
+        findings = [
+            fail(
+                f"the kubelet states {count(counted, 'start')} of containers and {count(carried_out, 'operation')} that "
+                f"started one (history line {sample.line}); {count(failed, 'start')} failed, and {count(under_way, 'pod')} "
+                "may have had one under way.",
+                sample.line,
+            )
+        ]
+    elif sample is not None and carried_out < max(needed, under_way + 1):
+        seen = f"{count(carried_out, 'start')} of containers in {count(under_way, 'pod')} seen"
+        findings = [inconclusive(f"{seen}, {max(needed, under_way + 1)} needed.", sample.line)]
+    return Checked(findings=tuple(findings), facts={"counted": counted, "carried_out": carried_out, "failed": failed})
 
 
 def check_gate_states(case: Case) -> Checked:

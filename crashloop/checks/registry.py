@@ -28,7 +28,12 @@ from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
 from crashloop.checks.job_ends import check_job_ends
-from crashloop.checks.kubelet_metrics import check_gate_states, check_image_after_backoff, check_pod_starts_measured
+from crashloop.checks.kubelet_metrics import (
+    check_gate_states,
+    check_image_after_backoff,
+    check_pod_starts_measured,
+    check_starts_counted,
+)
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.log_growth import check_log_growth
@@ -151,6 +156,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "status-sequence": check_status_sequence,
     "startup-again": check_startup_again,
     "started-truth": check_started_truth,
+    "starts-counted": check_starts_counted,
     "starts-once": check_starts_once,
     "unanswered-probes": check_unanswered_probes,
     "volume-awaited": check_volume_awaited,

@@ -60,7 +60,9 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     """Leaves regular containers that have succeeded."""
     reset_empties_volumes: bool = False
 
-    # What it states (statements.py, pod_conditions.py)
+    # What it states (statements.py, pod_conditions.py, metrics.py)
+    counts_a_start: int = 1
+    """How often a start is counted in its metrics."""
     started_at_first: bool = False
     """States as startedAt of a running container that of its first instance."""
     container_id_behind: bool = False

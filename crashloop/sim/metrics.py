@@ -45,7 +45,9 @@ class Metrics:
         """The present values."""
         yield _value("kubelet_started_pods_total", self.pods)
         yield _value("kubelet_pod_start_duration_seconds_count", self.pod_starts)
-        yield _value("kubelet_started_containers_total", self.containers, container_type="container")
+        counted = self.containers * self._behaviour.counts_a_start
+        yield _value("kubelet_started_containers_total", counted, container_type="container")
+        yield _value("kubelet_runtime_operations_total", self.containers, operation_type="start_container")
         yield _value("kubelet_runtime_operations_total", self.images, operation_type="image_status")
         for gate, (stage, enabled) in self._gates(effective).items():
             yield _value("kubernetes_feature_enabled", float(enabled), name=gate, stage=stage)

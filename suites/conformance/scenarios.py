@@ -156,6 +156,7 @@ MAX_10S = msgspec.structs.replace(
     samples=(
         "kubelet_pod_start_duration_seconds",
         "kubelet_runtime_operations_total",
+        "kubelet_started_containers_errors_total",
         "kubelet_started_containers_total",
         "kubelet_started_pods_total",
     ),

@@ -41,6 +41,11 @@ def test_an_image_is_asked_for_only_when_a_start_is_made() -> Scenario:
     return the.MAX_10S
 
 
+@requirement("OVH-22")
+def test_each_start_is_counted_once() -> Scenario:
+    return the.MAX_10S
+
+
 @requirement("OVH-20")
 def test_the_log_of_the_instance_before_is_kept() -> Iterator[Scenario]:
     yield the.STOCK

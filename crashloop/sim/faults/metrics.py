@@ -21,6 +21,7 @@ class MetricsFault(Fault):
         {"asks_for_image_while_held": 3},
     )
     IMAGE_ASKED_TWICE = "asks for the image twice at each start", {"image_questions": 2}
+    STARTS_COUNTED_TWICE = "counts each start of a container twice", {"counts_a_start": 2}
     LOG_GROWS = "writes a tenth more into its log with each restart", {"log_growth": 0.1}
     LOG_GROWS_SLOWLY = "writes a fiftieth more into its log with each restart", {"log_growth": 0.02}
     LOG_DOUBLED = "writes each line of its log twice from the twentieth restart on", {"log_doubles_from": 20}

@@ -2,16 +2,19 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import POD_START_MEASURED_TWICE
 from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import STOCK, app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 CRASHING = scenario(app(exits_with(1, times=3)), profile=STOCK)
+WITH_FAILED_STARTS = msgspec.structs.replace(CRASHING, samples=("kubelet_started_containers_errors_total",))
 GATES = {
     "ContainerRestartRules": ("BETA", 1),
     "KubeletCrashLoopBackOffMax": ("BETA", 1),
@@ -20,9 +23,9 @@ GATES = {
 }
 
 
-def sampled(*series: tuple[str, dict[str, str], float], looks: int = 0) -> History:
+def sampled(*series: tuple[str, dict[str, str], float], looks: int = 0, of: PodScenario = CRASHING) -> History:
     """A good pod whose kubelet states these values at the end, and has found so many starts held back."""
-    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1))
+    history = History(of).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1))
     for number in range(looks):
         held: dict[str, Any] = {"line": "x", "delay_s": 10.0}
         history.add(3.5 + number / 2, Channel.KUBELET, Kind.LOG, held, container="app", pod=True)
@@ -131,4 +134,47 @@ def test_metrics_that_were_not_read_are_inconclusive(checker: str) -> None:
     line = refused.line_of(Kind.SAMPLE)
     assert told(checked(checker, refused, STOCK)) == [
         f"INCONCLUSIVE: the kubelet's metrics could not be read (history line {line}): read /metrics: 503."
+    ]
+
+
+def counted(
+    starts: int, operations: int, *, failed: int = 0, pods: int = 3, of: PodScenario = WITH_FAILED_STARTS
+) -> History:
+    errors = [("kubelet_started_containers_errors_total", {"code": "ErrImagePull"}, failed)] if failed else []
+    return sampled(
+        ("kubelet_started_containers_total", {"container_type": "container"}, starts - 2),
+        ("kubelet_started_containers_total", {"container_type": "init_container"}, 2),
+        ("kubelet_runtime_operations_total", {"operation_type": "start_container"}, operations),
+        ("kubelet_runtime_operations_total", {"operation_type": "create_container"}, 99),
+        ("kubelet_started_pods_total", {}, pods),
+        *errors,
+        of=of,
+    )
+
+
+@pytest.mark.parametrize(("starts", "operations", "failed"), [(16, 16, 0), (19, 16, 0), (24, 16, 5), (16, 17, 0)])
+def test_accepts_starts_that_are_counted_once(starts: int, operations: int, failed: int) -> None:
+    answer = checked("starts-counted", counted(starts, operations, failed=failed), STOCK)
+    assert told(answer) == []
+    assert answer.facts == {"counted": starts, "carried_out": operations, "failed": failed}
+
+
+@pytest.mark.parametrize(("starts", "operations", "failed"), [(32, 16, 0), (20, 16, 0), (25, 16, 5), (12, 16, 0)])
+def test_starts_that_are_counted_twice_or_not_at_all_are_a_fail(starts: int, operations: int, failed: int) -> None:
+    history = counted(starts, operations, failed=failed)
+    assert told(checked("starts-counted", history, STOCK)) == [
+        f"FAIL: the kubelet states {starts} starts of containers and {operations} operations that started one "
+        f"(history line {history.line_of(Kind.SAMPLE)}); {failed} starts failed, and 3 pods may have had one under way."
+    ]
+
+
+def test_starts_are_compared_with_failures_only_where_these_were_asked_for() -> None:
+    assert told(checked("starts-counted", counted(32, 16, of=CRASHING), STOCK)) == [
+        "INCONCLUSIVE: kubelet_started_containers_errors_total was not asked for."
+    ]
+
+
+def test_as_many_starts_as_pods_do_not_show_how_starts_are_counted() -> None:
+    assert told(checked("starts-counted", counted(6, 6, pods=6), STOCK)) == [
+        "INCONCLUSIVE: 6 starts of containers in 6 pods seen, 7 needed."
     ]

@@ -89,6 +89,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RULES-33",
         "RULES-38",
         "OVH-18",
+        "OVH-22",
         "PROBE-1",
         "PROBE-2",
         "PROBE-3",

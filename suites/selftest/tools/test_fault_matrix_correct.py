@@ -93,6 +93,7 @@ PARTICULAR = {
     "pull-credentials",
     "pull-wait",
     "pulls",
+    "starts-counted",
     "state-metrics",
     "surroundings",
     "unanswered-probes",
