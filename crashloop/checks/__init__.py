@@ -22,7 +22,8 @@ it. In reading order, the rest:
   against ground truth;
 - compared_delays.py, compared_events.py, mean_lateness.py, first_restarts.py, prompt_starts.py, restart_all_first_start.py: the
   checkers of several recordings together;
-- ready_conditions.py, ready_truth.py, ready_unprobed.py, started_truth.py: `ready` and `started`, of pods and of containers;
+- ready_conditions.py, ready_truth.py, ready_unprobed.py, started_truth.py, initialized.py: what statuses say of
+  being ready, started and initialized;
 - kubelet_metrics.py, state_metrics.py: the kubelet's metrics, and those of kube-state-metrics;
 - shown_waiting.py: what a status shows of a delay, reported only;
 - effective_config.py, startup.py: the kubelet's configuration.

@@ -27,6 +27,7 @@ from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
+from crashloop.checks.initialized import check_initialized
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_metrics import (
     check_gate_states,
@@ -105,6 +106,7 @@ POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "image-of-tag": check_image_of_tag,
     "image-after-backoff": check_image_after_backoff,
     "initial-delay": check_initial_delay,
+    "initialized": check_initialized,
     "in-place": check_in_place,
     "independent-counters": check_independent_counters,
     "job-ends": check_job_ends,

@@ -13,6 +13,8 @@ RESTARTING_ALL = "AllContainersRestarting"
 
 CONTAINERS_READY, READY = "ContainersReady", "Ready"
 """The conditions by which a pod is sent traffic."""
+INITIALIZED = "Initialized"
+"""The condition by which a pod states that its init containers are done."""
 _ENDING = frozenset({"PodFailed", "PodCompleted"})
 """Their reasons in a pod that has ended, or whose containers are being ended: pkg/kubelet/status/generate.go@v1.37.1."""
 
@@ -79,6 +81,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Since when ContainersReady is what it is, by the kubelet, to the second below; None: it did not say."""
     is_ending: bool = False
     """Whether ContainersReady has the reason that the pod has ended or is being ended, as after its deadline."""
+    initialized: bool | None = None
+    """Condition Initialized; None without it."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -105,6 +109,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         _is_true(conditions.get(READY)),
         None if containers_ready is None else _ns(containers_ready.last_transition_time),
         containers_ready is not None and containers_ready.reason in _ENDING,
+        _is_true(conditions.get(INITIALIZED)),
     )
 
 

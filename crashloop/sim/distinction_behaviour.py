@@ -81,5 +81,7 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     """States the phase Pending while a sidecar is down."""
     ready_unprobed: str = "while it runs"
     """When a container without a readiness probe is ready: while it runs, also while it waits, or in its first life."""
+    initialized: str = "true"
+    """The condition Initialized: true, at once (from the first status on), or not in delays (False while a container waits)."""
     ready_condition: str = "true"
     """The conditions Ready and ContainersReady: true, stays (once True), any (one container is enough), or never again."""

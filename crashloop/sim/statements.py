@@ -111,6 +111,7 @@ class Statements:
             "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
         }
         conditions = [
+            self._ready.initialized(pod, statuses, keeps=self.policies.reset),
             *self._ready.conditions(pod, statuses, phase),
             {"type": "PodScheduled", "status": "True"},
             *self._restarting_all(view, phase),

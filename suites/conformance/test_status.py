@@ -8,6 +8,7 @@ from suites.conformance import scenarios as the
 from suites.conformance.scenarios import QUICK_WATCH_S, crashing
 from suites.conformance.test_backoff import looked_at_when_almost_due
 from suites.conformance.test_probes import READY_AGAIN_AND_AGAIN
+from suites.conformance.test_several_containers import GROWING_SIDECAR
 
 COMPLETING = crashing(
     "stock", restarts=3, run_s=6.0, exit_code=0, mode=Mode.ANNOTATED, name="completing", at_most_s=QUICK_WATCH_S
@@ -52,3 +53,11 @@ def test_a_container_without_a_readiness_probe_is_ready_while_it_runs() -> Itera
     yield the.MAX_2S
     yield the.MAX_10S
     yield the.SIDECAR
+
+
+@requirement("RULES-39")
+def test_a_pod_is_initialized_once_its_init_containers_are_done() -> Iterator[Scenario]:
+    yield the.MAX_2S
+    yield the.INIT
+    yield the.SIDECAR
+    yield GROWING_SIDECAR

@@ -124,6 +124,14 @@ class DistinctionFault(Fault):
         "states that a container without a readiness probe is not ready once it has restarted",
         {"ready_unprobed": "in its first life"},
     )
+    INITIALIZED_AT_ONCE = (
+        "states that a pod is initialized whose init containers are not done",
+        {"initialized": "at once"},
+    )
+    UNINITIALIZED_IN_DELAYS = (
+        "states that a pod is not initialized while a container of it waits for its delay",
+        {"initialized": "not in delays"},
+    )
     READY_CONDITION_STAYS = (
         "states that a pod is ready that was ready once, whatever became of its containers",
         {"ready_condition": "stays"},

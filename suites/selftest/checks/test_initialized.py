@@ -1,0 +1,111 @@
+"""The condition Initialized of a pod: once its init containers are done, and from then on."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import exits_with, runs
+from suites.selftest.kit.cases import MAX_2S, app, checked, scenario, told
+from suites.selftest.kit.histories import History
+
+CRASHES = exits_with(1, times=3)
+SETUP = app(runs((1, 0)), name="setup", kind=ContainerKind.INIT)
+SIDECAR = app(CRASHES, name="sidecar", kind=ContainerKind.INIT, restart_policy=RestartPolicy.ALWAYS)
+PROBED = msgspec.structs.replace(SIDECAR, probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFS"),))
+RESET_OFF = KubeletProfile(
+    name="max-2s", config={**MAX_2S.config, "featureGates": {"RestartAllContainersOnContainerExits": False}}
+)
+
+WAITS: dict[str, Any] = {"state": {"waiting": {"reason": "PodInitializing"}}, "restartCount": 0}
+BACKS_OFF: dict[str, Any] = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 2}
+RUNS: dict[str, Any] = {"state": {"running": {}}, "restartCount": 2, "ready": True, "started": True}
+ENDED: dict[str, Any] = {"state": {"terminated": {"exitCode": 1}}, "restartCount": 2}
+DONE: dict[str, Any] = {"state": {"terminated": {"exitCode": 0}}, "restartCount": 0, "ready": True}
+
+
+def said(
+    *statuses: tuple[bool, dict[str, Any]], inits: tuple[Container, ...] = (SETUP, SIDECAR), **more: Any
+) -> History:
+    """Statuses one second apart, each with Initialized and the containers that have changed."""
+    history = History(scenario(*inits, app(CRASHES))).lives("app", (1.0, None, 0), status=False)
+    for number, (stated, containers) in enumerate(statuses, start=2):
+        named = {name: {"name": name} | state for name, state in containers.items()}
+        history.status(number, named, conditions=[{"type": "Initialized", "status": str(stated)}], **more)
+    return history.ends(60)
+
+
+FIRST = (False, {"setup": WAITS, "sidecar": WAITS, "app": WAITS})
+READY = (True, {"setup": DONE, "sidecar": RUNS})
+
+
+def test_a_pod_that_is_initialized_once_its_init_containers_are_done_is_right() -> None:
+    down = (True, {"sidecar": BACKS_OFF, "app": BACKS_OFF})
+    answer = checked("initialized", said(FIRST, (False, {"setup": DONE}), READY, (True, {"app": RUNS}), down))
+    assert told(answer) == []
+    assert answer.facts == {"statuses": 5, "after_restart": 1, "before": 2}
+
+
+def test_a_pod_without_init_containers_is_initialized() -> None:
+    history = said((True, {"app": WAITS}), (False, {"app": BACKS_OFF}), inits=())
+    assert told(checked("initialized", history)) == [
+        f"FAIL: a status says that Initialized of the pod is False (history line {history.line_of(Kind.STATUS, 1)}); "
+        "it has no init containers."
+    ]
+
+
+@pytest.mark.parametrize("state", [RUNS, ENDED])
+def test_a_restarted_container_makes_no_pod_uninitialized(state: dict[str, Any]) -> None:
+    history = said(FIRST, READY, (False, {"sidecar": BACKS_OFF, "app": state}))
+    assert told(checked("initialized", history)) == [
+        f"FAIL: a status says that Initialized of the pod is False (history line {history.line_of(Kind.STATUS, 2)}); "
+        '"app" has started.'
+    ]
+
+
+def test_a_pod_whose_containers_are_all_down_stays_initialized_where_all_can_restart() -> None:
+    history = said(FIRST, READY, (False, {"sidecar": BACKS_OFF, "app": BACKS_OFF}))
+    lines = [history.line_of(Kind.STATUS, number) for number in (1, 2)]
+    assert told(checked("initialized", history)) == [
+        f"FAIL: a status says that Initialized of the pod is False (history lines {lines[0]} and {lines[1]}); "
+        "it was True before."
+    ]
+    assert told(checked("initialized", history, RESET_OFF)) == []
+
+
+def test_a_pod_that_is_initialized_before_its_init_containers_is_a_fail() -> None:
+    history = said((True, FIRST[1]))
+    assert told(checked("initialized", history)) == [
+        f"FAIL: a status says that Initialized of the pod is True (history line {history.line_of(Kind.STATUS)}); "
+        '"setup" is not done.'
+    ]
+
+
+def test_init_containers_that_may_have_been_done_before_accuse_nobody() -> None:
+    """A pod that has lost its sandbox runs them again."""
+    history = said((True, FIRST[1]))
+    history.add(0.9, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-1", "phase": "created"}, pod=True)
+    assert told(checked("initialized", history)) == []
+
+
+def test_a_sidecar_that_has_run_may_have_made_the_pod_initialized_before() -> None:
+    """A slow API server may never have shown that."""
+    history = said((True, {"setup": DONE, "sidecar": BACKS_OFF, "app": BACKS_OFF})).lives(
+        "sidecar", (0.5, 0.9, 1), status=False
+    )
+    assert told(checked("initialized", history)) == []
+
+
+def test_a_success_of_a_startup_probe_may_be_written_before_the_condition() -> None:
+    assert told(checked("initialized", said(FIRST, (False, READY[1]), inits=(SETUP, PROBED)))) == []
+    assert "its init containers are done" in told(checked("initialized", said(FIRST, (False, READY[1]))))[0]
+
+
+def test_a_pod_that_has_ended_is_not_judged() -> None:
+    history = said((False, {"app": ENDED}), phase="Failed")
+    assert "INCONCLUSIVE: 0 statuses with Initialized seen, 1 needed" in told(checked("initialized", history))[0]
