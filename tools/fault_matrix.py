@@ -11,55 +11,40 @@ docs/fault-matrix.md; without the option it prints the page.
 import argparse
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, cached_property
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
 
-from crashloop.checks.judge import judge
-from crashloop.checks.judgement import ComparisonInput, JudgementInput
 from crashloop.checks.kinds import COMPARISONS
-from crashloop.deviations import load_deviations
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
-from crashloop.history.reduction import read_recording
-from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.profiles import load_profile
-from crashloop.requirements import applies, load_requirements
-from crashloop.sim import CALM, FAULTS, Fault, HostModel
+from crashloop.requirements import load_requirements
+from crashloop.sim import CALM, FAULTS, Fault
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.faults import NodeFault, behaviour_of
-from crashloop.sim.kinds import SIMULATIONS, Histories
-from crashloop.spec.comparison import Judgeable
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import API_SERVER, Scenario
-from crashloop.spec.version import KubernetesVersion
+from crashloop.sim.faults import NodeFault
+from crashloop.sim.kinds import Histories
+from crashloop.spec.scenario import Scenario
 from crashloop.verdict import Outcome, Verdict
 from tools.fault_matrix_page import PAGE, SCOPES, Row, load_uncaught, objections, page, row_of
+from tools.trials import (
+    FURTHER,
+    SEED,
+    VERSION,
+    Trial,
+    encode,
+    histories_of,
+    holds,
+    recorded,
+    simulated,
+    verdict_of,
+)
 
 TRIALS = "suites.selftest.kit.fault_scenarios"
 """Module with the trials; a part of the self-tests, because they include every scenario of the conformance suite."""
-
-VERSION = KubernetesVersion(1, 37, 1)
-SEED = 1
-NO_FAULT: frozenset[Fault] = frozenset()
-FURTHER = "further"
-"""The scope of trials that no conformance test makes."""
-
-_encode = msgspec.json.Encoder().encode
-
-
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement judged on a scenario or a comparison."""
-
-    requirement: Requirement
-    scenario: Judgeable
-    scope: str
 
 
 class Catch(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,118 +53,6 @@ class Catch(msgspec.Struct, frozen=True, kw_only=True):
     trial: Trial
     checkers: tuple[str, ...]
     finding: str
-
-
-def profile_of(scenario: Scenario) -> KubeletProfile:
-    """The profile that decides what happens in a scenario; of the API server only the gates count."""
-    if scenario.judged_profile is not None:
-        return _profile(scenario.judged_profile)
-    return KubeletProfile(name=API_SERVER, config={"featureGates": scenario.own_gates})
-
-
-@cache
-def _profile(name: str) -> KubeletProfile:
-    return load_profile(name)
-
-
-def later_of(*scenarios: Scenario) -> tuple[KubeletProfile, ...]:
-    """The profiles that scenarios restart the kubelet of their node with."""
-    return tuple(map(_profile, sorted({name for each in scenarios for name in each.later_profiles})))
-
-
-def _refused_of(scenarios: Sequence[Scenario]) -> tuple[KubeletProfile, ...]:
-    """Those that it is to refuse."""
-    return tuple(map(_profile, sorted({name for each in scenarios for name in each.refused_profiles})))
-
-
-def history_of(
-    scenario: Scenario,
-    faults: frozenset[Fault] = NO_FAULT,
-    *,
-    version: KubernetesVersion = VERSION,
-    seed: int = SEED,
-    host: HostModel = CALM,
-) -> tuple[Event, ...]:
-    """The simulated history of a scenario. Raises ValueError if the kubelet does not start with the profile."""
-    return histories_of((scenario,), faults, version=version, seed=seed, host=host)[0]
-
-
-def histories_of(
-    scenarios: Sequence[Scenario],
-    faults: frozenset[Fault] = NO_FAULT,
-    *,
-    version: KubernetesVersion = VERSION,
-    seed: int = SEED,
-    host: HostModel = CALM,
-) -> Histories:
-    """The simulated histories of pods, of which those of one profile run together on one node, or of a start of a kubelet.
-
-    Raises ValueError if the kubelet does not start with the profile.
-    """
-    return _simulated(scenarios, behaviour_of(faults), version, seed, host)
-
-
-def _simulated(
-    scenarios: Sequence[Scenario], behaviour: Behaviour, version: KubernetesVersion, seed: int, host: HostModel
-) -> Histories:
-    on_node: dict[str, list[Scenario]] = {}
-    for each in scenarios:
-        on_node.setdefault(each.subject, []).append(each)
-    found: dict[str, tuple[Event, ...]] = {}
-    for group in on_node.values():
-        simulated = SIMULATIONS[type(group[0])]
-        profile, later = profile_of(group[0]), (*later_of(*group), *_refused_of(group))
-        histories = simulated(group, profile, version, rng=Random(seed), behaviour=behaviour, host=host, later=later)
-        found |= zip((each.name for each in group), histories, strict=True)
-    return tuple(found[each.name] for each in scenarios)
-
-
-def recorded(events: Iterable[Event]) -> Recording:
-    """What a checker reads of a history."""
-    return read_recording(_encode(event) + b"\n" for event in events)
-
-
-def recordings_of(
-    judged: Judgeable,
-    faults: frozenset[Fault] = NO_FAULT,
-    *,
-    version: KubernetesVersion = VERSION,
-    seed: int = SEED,
-    host: HostModel = CALM,
-) -> tuple[Recording, ...]:
-    """The simulated recordings of what is judged, one per scenario."""
-    return tuple(map(recorded, histories_of(judged.scenarios, faults, version=version, seed=seed, host=host)))
-
-
-def holds(trial: Trial, version: KubernetesVersion) -> bool:
-    """Whether the requirement holds for a node of the trial, or for the API server, in a cluster of that version."""
-    nodes = [
-        profile_of(each) if each.node_profile is None else _profile(each.node_profile)
-        for each in trial.scenario.scenarios
-    ]
-    reasons = [
-        applies(trial.requirement, kubelet_version(node, version), effective_gates(node, version)) for node in nodes
-    ]
-    return None in reasons
-
-
-def verdict_of(
-    requirement: Requirement, judged: Judgeable, *recordings: Recording, version: KubernetesVersion = VERSION
-) -> Verdict:
-    """The verdict of a requirement on simulated histories, one per scenario."""
-    inputs = tuple(
-        JudgementInput(
-            requirement=requirement,
-            scenario=scenario,
-            profile=profile_of(scenario),
-            version=version,
-            later=later_of(scenario),
-            recording=recording,
-        )
-        for scenario, recording in zip(judged.scenarios, recordings, strict=True)
-    )
-    question = ComparisonInput(requirement=requirement, name=judged.name, histories=inputs)
-    return judge(question if judged.compared else inputs[0], load_deviations())
 
 
 def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
@@ -295,13 +168,13 @@ class Correct(NamedTuple):
 
 def correct_of(scenarios: Sequence[Scenario]) -> Correct:
     """What a correct kubelet does in scenarios that share its node."""
-    return _correct(_encode(scenarios))
+    return _correct(encode(scenarios))
 
 
 @cache
 def _correct(scenarios: bytes) -> Correct:
     behaviour, asked = _overheard()
-    histories = _simulated(msgspec.json.decode(scenarios, type=tuple[Scenario, ...]), behaviour, VERSION, SEED, CALM)
+    histories = simulated(msgspec.json.decode(scenarios, type=tuple[Scenario, ...]), behaviour, VERSION, SEED, CALM)
     return Correct(histories, frozenset(asked))
 
 
@@ -341,7 +214,7 @@ def verdict_without_fault(trial: Trial, scenarios: Sequence[Scenario] = ()) -> V
 
     One that accuses a correct kubelet proves nothing about a faulty one.
     """
-    return _verdict_without_fault(_encode(trial), _encode(tuple(scenarios) or trial.scenario.scenarios))
+    return _verdict_without_fault(encode(trial), encode(tuple(scenarios) or trial.scenario.scenarios))
 
 
 @cache

@@ -12,12 +12,10 @@ from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance,
 from crashloop.sim.pod_actions import reset_source, restarts
 from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
 from crashloop.sim.policy import Policies
+from crashloop.sim.stated_end import State, terminated
 from crashloop.sim.stated_phase import TERMINAL, stated_phase
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import ProbeKind
-from crashloop.spec.program import KILLED
-
-State = dict[str, Any]
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
 RESET_STATE: State = {"terminated": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE, "exitCode": 137}}
@@ -259,7 +257,7 @@ class Statements:
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
         if ended is not None:
-            self._note_end(name, _terminated(ended, behaviour.last_exit_code_offset, behaviour, is_last=True))
+            self._note_end(name, terminated(ended, behaviour.last_exit_code_offset, behaviour, is_last=True))
         instance = views[0].instance if views else None
         status = {
             "name": name,
@@ -331,7 +329,7 @@ class Statements:
             self._held[container.name] = message
         if message is not None and reason and restarts(instance, container, self.pod, self.policies):
             return {"waiting": {"reason": reason, "message": message}}, False
-        return _terminated(instance, behaviour.exit_code_offset, behaviour), False
+        return terminated(instance, behaviour.exit_code_offset, behaviour), False
 
     def _not_started(self, name: str) -> State:
         if name in self.failed:
@@ -360,44 +358,3 @@ class Statements:
         if behaviour.count_drops and number >= 2:
             number -= 2
         return max(number + behaviour.count_offset, 0)
-
-
-def _terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behaviour, *, is_last: bool = False) -> State:
-    code = min(instance.exit_code + code_offset, behaviour.exit_code_up_to)
-    return {
-        "terminated": {
-            "exitCode": code,
-            "reason": "OOMKilled"
-            if _stated_as_memory(instance, behaviour, is_last)
-            else "Completed"
-            if code == 0
-            else "Error",
-            "startedAt": stamp(instance.started_ns, behaviour.started_offset_s),
-            "finishedAt": stamp(instance.exited_ns, behaviour.finished_offset_s),
-            "containerID": f"containerd://{instance.container_id}",
-            **({"message": words} if (words := _stated_words(instance, behaviour, is_last)) else {}),
-        }
-    }
-
-
-def _stated_words(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> str:
-    """The text in its termination log: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 getTerminationMessage."""
-    own, before = instance.last_words, instance.earlier_words
-    return {
-        "true": own,
-        "none": "",
-        "not in the last state": "" if is_last else own,
-        "before": before[-1] if before else own,
-        "first": before[0] if before else own,
-    }[behaviour.states_last_words]
-
-
-def _stated_as_memory(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> bool:
-    """Whether the reason of its end is that it ran out of memory: k8s.io/cri-api v1/api.proto@v0.37.1 ContainerStatus."""
-    truth = instance.out_of_memory
-    return {
-        "always": truth,
-        "never": False,
-        "not in the last state": truth and not is_last,
-        "every exit with 137": instance.exit_code == KILLED,
-    }[behaviour.states_out_of_memory]

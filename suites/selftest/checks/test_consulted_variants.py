@@ -11,7 +11,7 @@ from crashloop.model.variants import DOCUMENTED, VARIANTS, Consulted
 from crashloop.sim import simulate
 from suites.selftest.kit.cases import requirement
 from suites.selftest.kit.random_scenarios import random_case
-from tools.fault_matrix import recorded
+from tools.trials import recorded
 
 
 def on_a_random_history(seed: int) -> JudgementInput:

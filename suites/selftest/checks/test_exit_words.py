@@ -10,7 +10,7 @@ from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import Trial, recordings_of, verdict_of
+from tools.trials import Trial, recordings_of, verdict_of
 
 RULES_22 = {each.scenario.name: each for each in trials() if each.requirement.id == "RULES-22"}
 

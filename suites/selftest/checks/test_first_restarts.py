@@ -17,7 +17,7 @@ from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import Trial, recordings_of, verdict_of
+from tools.trials import Trial, recordings_of, verdict_of
 
 STOCK = KubeletProfile(name="stock")
 PROMPT_S = (0.9, 0.1, 0.7, 0.3, 1.0, 0.5, 0.8, 0.2, 0.6, 0.4)

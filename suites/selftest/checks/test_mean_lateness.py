@@ -19,7 +19,7 @@ from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import recordings_of, verdict_of
+from tools.trials import recordings_of, verdict_of
 
 STOCK = KubeletProfile(name="stock")
 DUE_S = (0, 10, 20, 40, 80, 160)

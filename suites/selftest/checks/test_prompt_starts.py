@@ -14,7 +14,7 @@ from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, compared, renamed, resetting, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import recordings_of, verdict_of
+from tools.trials import recordings_of, verdict_of
 
 SETUP = Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 0)))
 SIDECAR = Container(name="sidecar", kind=ContainerKind.INIT, program=HOLDS, restart_policy=RestartPolicy.ALWAYS)

@@ -14,7 +14,7 @@ from crashloop.verdict import Outcome, Verdict
 from suites.conformance.test_pulls import BEHIND_ANOTHER
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import history_of, recorded, verdict_of
+from tools.trials import history_of, recorded, verdict_of
 
 TWO_PODS = scenario(
     app(runs((1, 0)), image=RegistryImage(policy=PullPolicy.ALWAYS, answers_after_s=4)),

@@ -13,7 +13,7 @@ from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, checked, compared, renamed, resetting, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import recordings_of, verdict_of
+from tools.trials import recordings_of, verdict_of
 
 RESET = scenario(
     resetting(runs((3, 42)), name="source"),

@@ -13,7 +13,7 @@ from suites.conformance import scenarios as the
 from suites.conformance.test_status import COMPLETING
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
-from tools.fault_matrix import history_of, recorded, verdict_of
+from tools.trials import history_of, recorded, verdict_of
 
 LOOP = scenario(app(exits_with(1, times=3)), until=Until(restarts={"app": 3}), mode=Mode.ANNOTATED, name="loop")
 """At a maximum of 2 s."""

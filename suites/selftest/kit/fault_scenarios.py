@@ -13,7 +13,7 @@ from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import declared_in
 from suites import conformance
-from tools.fault_matrix import FURTHER, Trial
+from tools.trials import FURTHER, Trial
 
 QUIET_S = 70.0
 """Long enough at a maximum of 2 s to say that something does not restart."""

@@ -14,7 +14,7 @@ import fixtures.owner
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.sim import FAULTS
 from crashloop.spec.version import KubernetesVersion
-from tools.fault_matrix import history_of
+from tools.trials import history_of
 
 FAULT = "SIMULATED_FAULT"
 

@@ -9,7 +9,7 @@ from crashloop.spec.state_metrics import LAST_CODE, RESTARTS, WAITING
 from crashloop.verdict import Outcome, Verdict
 from fixtures.requirements import declared_in
 from suites import conformance
-from tools.fault_matrix import histories_of, recorded, verdict_of
+from tools.trials import histories_of, recorded, verdict_of
 
 
 def verdict(*faults: Fault) -> Verdict:

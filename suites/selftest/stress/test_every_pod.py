@@ -19,7 +19,7 @@ from crashloop.stress.pods import scenario_of
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 from suites.selftest.kit.stress_kit import Folder, crashing
-from tools.fault_matrix import recorded
+from tools.trials import recorded
 
 
 @pytest.fixture(scope="module")

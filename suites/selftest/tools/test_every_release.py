@@ -5,7 +5,7 @@ import pytest
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
-from tools.fault_matrix import FURTHER, holds, recordings_of, verdict_of
+from tools.trials import FURTHER, holds, recordings_of, verdict_of
 
 RELEASES = ("1.33.13", "1.34.8", "1.35.4", "1.36.3", "1.37.1")
 JUDGED = tuple(each for each in trials() if each.scope != FURTHER)

@@ -8,18 +8,9 @@ from crashloop.sim import FAULTS, Fault
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import FAULT
-from tools.fault_matrix import (
-    FURTHER,
-    catches,
-    correct_of,
-    full_nodes,
-    histories_of,
-    plays,
-    row,
-    text,
-    verdict_without_fault,
-)
+from tools.fault_matrix import catches, correct_of, full_nodes, plays, row, text, verdict_without_fault
 from tools.fault_matrix_page import PAGE, Row, load_uncaught, objections, written_rows
+from tools.trials import FURTHER, histories_of
 
 TRIALS = trials()
 STALE = "docs/fault-matrix.md is not current: python -m tools.fault_matrix --write"

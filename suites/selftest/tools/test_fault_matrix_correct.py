@@ -51,7 +51,7 @@ from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET
 from suites.selftest.kit.random_scenarios import VERSIONS, RandomCase, random_case
-from tools.fault_matrix import (
+from tools.trials import (
     FURTHER,
     VERSION,
     histories_of,

@@ -8,7 +8,7 @@ from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import HostModel
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
-from tools.fault_matrix import Trial, recordings_of, verdict_of
+from tools.trials import Trial, recordings_of, verdict_of
 
 LATE = {
     # At a maximum of 1 s or 2 s a fifth is less than a look takes: there the kubelet keeps its promise all the same.
