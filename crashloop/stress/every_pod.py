@@ -20,8 +20,9 @@ OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "ready-conditi
 """Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
 
 
-UNDER_LOAD = frozenset({"punctual"})
-"""Checkers that do not judge the pods of a load: how late those may be is what the rows of SLOs say."""
+NOT_OF_LOADS = frozenset({"punctual", "ready-unprobed"})
+"""Checkers that do not judge the pods of a load: rows of SLOs say how late those may be, and histories of servers do not declare
+their readiness probe."""
 
 
 class Played(NamedTuple):
@@ -39,7 +40,7 @@ class EveryPod:
     ) -> None:
         """`version` is the cluster's."""
         self._catalogue = {
-            name: each for name, each in catalogue.items() if not UNDER_LOAD.intersection(each.everywhere)
+            name: each for name, each in catalogue.items() if not NOT_OF_LOADS.intersection(each.everywhere)
         }
         self._deviations, self._version = deviations, version
         self._of_any_program = {

@@ -15,7 +15,7 @@ from crashloop.rundir import read_document
 from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.every_pod import UNDER_LOAD
+from crashloop.stress.every_pod import NOT_OF_LOADS
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage, StressNode
@@ -29,7 +29,7 @@ CATALOGUE = load_requirements()
 EVERYWHERE = {
     each.id
     for each in CATALOGUE.values()
-    if each.everywhere and not UNDER_LOAD & {*each.everywhere} and LOGS not in each.needs
+    if each.everywhere and not NOT_OF_LOADS & {*each.everywhere} and LOGS not in each.needs
 } - {*CHECKED.values()}
 """Judged on every pod, and by no check of the run. Nobody lists the logs of loads."""
 ROWS = load_rows("restarts")
