@@ -20,8 +20,8 @@ it. In reading order, the rest:
 - objects.py: what a container could take from ConfigMaps and Secrets at a time, and which image its tag named;
 - restart_count.py, last_exit.py (exit_words.py), final_status.py, final_phase.py, pod_phase.py: statements of the kubelet
   against ground truth;
-- compared_delays.py, compared_events.py, mean_lateness.py, first_restarts.py, prompt_starts.py, restart_all_first_start.py: the
-  checkers of several recordings together;
+- compared_delays.py, compared_events.py, mean_lateness.py, first_restarts.py, prompt_starts.py, restart_all_first_start.py
+  (waits.py): the checkers of several recordings together;
 - ready_conditions.py, ready_truth.py, ready_unprobed.py, started_truth.py, initialized.py: what statuses say of
   being ready, started and initialized;
 - kubelet_metrics.py, state_metrics.py: the kubelet's metrics, and those of kube-state-metrics;

@@ -2,24 +2,21 @@
 
 Theory of operation. A kubelet finds the success of an init container within a second and starts what stands behind it in the
 same sync; what stands behind a sidecar it starts in the sync that has started the sidecar, or at the success of its startup
-probe. Where such a sync is lost, the next comes 10 s to 16 s later, which no text forbids. So one late start in a hundred
-proves nothing, and several in a few do: as many as chance makes once in ten thousand times. The containers that one wait holds
-back count once, by the last of them. Left open are pods that began again meanwhile, and what waits for an object.
+probe. Where such a sync is lost, the next comes 10 s to 16 s later, which no text forbids: one in a hundred may. The containers
+that one wait holds back count once, by the last of them. Left open are pods that began again meanwhile, and what waits for an
+object.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.evidence import blind_spot, too_few_in_all
-from crashloop.checks.excuse import excuse
-from crashloop.checks.finding import Checked, Finding, fail_unless
+from crashloop.checks.evidence import too_few_in_all
+from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import first_success, startup_probe
-from crashloop.checks.mean_lateness import ESTIMATE
 from crashloop.checks.objects import missing_for
 from crashloop.checks.restart_all_triggers import resets_of
 from crashloop.checks.text import seconds
+from crashloop.checks.waits import Wait, doubt_of, judged_together
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -28,52 +25,25 @@ from crashloop.spec.pod import Container, ContainerKind
 MIN_WAITS = 9
 MOST_S = 5.0
 """In quick runs 51 waits took 0.0 s to 1.0 s; the rest is room for a slow host."""
-LATE_SHARE = 0.01
-"""Of the syncs that may be lost."""
-
-
-class Start(NamedTuple):
-    """A container behind others: seconds from what it waited for to its create, and what else may have taken them."""
-
-    took_s: float
-    doubt: str | None
-    scenario: str
-    lines: tuple[int, ...]
-
-    @property
-    def is_late(self) -> bool:
-        return self.took_s > MOST_S
 
 
 def check_prompt_starts(cases: Sequence[Case]) -> Checked:
     """Containers MUST be created within 5 s of what they waited for, in 99 % of all waits. Needs min_waits (9) waits."""
-    starts = [each for case in cases for each in _starts(case)]
-    few = tuple(too_few_in_all(cases, len(starts), "min_waits", MIN_WAITS, "wait"))
+    waits = [each for case in cases for each in _waits(case)]
+    few = tuple(too_few_in_all(cases, len(waits), "min_waits", MIN_WAITS, "wait"))
     if few:
         return Checked(findings=few)
-    slowest_s = max(each.took_s for each in starts)
-    facts = {
-        ESTIMATE: f"{len(starts)} waits for other containers, the slowest start after {seconds(slowest_s)}",
-        "took_s": [round(each.took_s, 3) for each in starts],
-    }
-    return Checked(findings=tuple(_beyond_chance(starts)), facts=facts)
-
-
-def _beyond_chance(starts: Sequence[Start]) -> Iterator[Finding]:
-    late, least = [each for each in starts if each.is_late], least_beyond_chance(len(starts), LATE_SHARE)
-    if len(late) < least:
-        return
-    excused = [each for each in late if each.doubt is not None]
-    doubt = excused[0].doubt if len(late) - len(excused) < least else None
-    seen = (
-        f"after {len(late)} of {len(starts)} waits for other containers of its pod a container was created more than "
-        f"{seconds(MOST_S)} after what it waited for, up to {seconds(max(each.took_s for each in late))} after it; "
-        "one in a hundred may be as late."
+    return judged_together(
+        waits,
+        f"{len(waits)} waits for other containers",
+        lambda late, slowest: (
+            f"after {late} of {len(waits)} waits for other containers of its pod a container was created more than "
+            f"{seconds(MOST_S)} after what it waited for, up to {slowest} after it"
+        ),
     )
-    yield fail_unless(doubt, seen).at(*((each.scenario, each.lines) for each in late))
 
 
-def _starts(case: Case) -> Iterator[Start]:
+def _waits(case: Case) -> Iterator[Wait]:
     """One entry for each init container that holds others back, if nothing else did."""
     inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
     for pod in case.pods:
@@ -84,7 +54,7 @@ def _starts(case: Case) -> Iterator[Start]:
                 yield max(measured, key=lambda each: each.took_s)
 
 
-def _measured(case: Case, pod: PodHistory, init: Container, held: Container) -> Start | None:
+def _measured(case: Case, pod: PodHistory, init: Container, held: Container) -> Wait | None:
     """None where the wait was not seen, or was for something else as well."""
     began = next((each.begun for each in pod.instances(held.name)), None)
     since = None if began is None or began.utc_ns is None else _let_go(init, pod.instances(init.name), began.utc_ns)
@@ -93,9 +63,8 @@ def _measured(case: Case, pod: PodHistory, init: Container, held: Container) -> 
     from_ns, to_ns = since.utc_ns, began.utc_ns
     if any(missing_for(case, held)) or any(from_ns <= each.t_ns <= to_ns for each in resets_of(case, pod)):
         return None
-    took_s = (to_ns - from_ns) / 1e9
-    doubt = _doubt(case, pod, held, (from_ns, to_ns)) if took_s > MOST_S else None
-    return Start(took_s, doubt, case.scenario.name, (since.line, began.line))
+    doubt = doubt_of(case, pod, (held.name,), (from_ns, to_ns), MOST_S)
+    return Wait(init.name, (to_ns - from_ns) / 1e9, MOST_S, doubt, case.scenario.name, (since.line, began.line))
 
 
 def _let_go(init: Container, instances: tuple[Instance, ...], before_ns: int) -> Fact | None:
@@ -111,15 +80,3 @@ def _let_go(init: Container, instances: tuple[Instance, ...], before_ns: int) ->
 def _ran_at(sidecar: Instance, t_ns: int) -> bool:
     started_ns, exited_ns = sidecar.start_ns, sidecar.exit_ns
     return started_ns is not None and started_ns <= t_ns and (exited_ns is None or exited_ns > t_ns)
-
-
-def _doubt(case: Case, pod: PodHistory, held: Container, window_ns: tuple[int, int]) -> str | None:
-    """What may have held a late create up, or hidden an earlier one."""
-    from_ns, to_ns = window_ns
-    blind = blind_spot(case, pod, pod.instances(held.name), from_ns, to_ns)
-    if blind is not None:
-        return f"A start could have gone unseen: {blind}"
-    disturbed = next((each for each in case.recording.interventions if from_ns <= each.t_ns <= to_ns), None)
-    if disturbed is not None:
-        return f"The scenario intervened meanwhile (history line {disturbed.line})"
-    return excuse(case, window_ns, 0.0, (to_ns - from_ns) / 1e9 - MOST_S)

@@ -7,42 +7,21 @@ without a grace period, so the size of the pod hardly counts, and a single reset
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from crashloop.checks.case import Case
-from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.evidence import blind_spot, too_few, too_few_in_all
-from crashloop.checks.excuse import excuse
+from crashloop.checks.evidence import too_few, too_few_in_all
 from crashloop.checks.finding import Checked, Finding, fail_unless
-from crashloop.checks.mean_lateness import ESTIMATE
 from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
 from crashloop.checks.restart_window import owed_until_ns
 from crashloop.checks.text import at_lines, seconds
+from crashloop.checks.waits import Wait, doubt_of, judged_together
 from crashloop.history.recording import PodHistory
 
 MIN_RESETS = 3
 MOST_S = 5.0
-LATE_SHARE = 0.01
-"""Of the resets; KEP-5532 promises the others."""
 LONGEST_S = 15.0
 """A sync that failed comes again after that at the latest (pkg/kubelet/pod_workers.go@v1.37.1 completeWork). In quick runs 39
 resets, of pods with up to six containers, took 0.3 s to 1.4 s; in stress runs 279 took 1.5 s in 99 %."""
-
-
-class Reset(NamedTuple):
-    """A RestartAllContainers: seconds from the exit to the first create after it, and what else may have taken them."""
-
-    took_s: float
-    most_s: float
-    doubt: str | None
-    scenario: str
-    source: str
-    """The container that exited."""
-    lines: tuple[int, ...]
-
-    @property
-    def is_late(self) -> bool:
-        return self.took_s > self.most_s
 
 
 def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
@@ -51,25 +30,14 @@ def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
     few = tuple(too_few_in_all(cases, len(resets), "min_resets", MIN_RESETS, "reset"))
     if few:
         return Checked(findings=few)
-    slowest_s = max(each.took_s for each in resets)
-    facts = {
-        ESTIMATE: f"{len(resets)} resets, the slowest after {seconds(slowest_s)}",
-        "took_s": [round(each.took_s, 3) for each in resets],
-    }
-    return Checked(findings=tuple(_beyond_chance(resets)), facts=facts)
-
-
-def _beyond_chance(resets: Sequence[Reset]) -> Iterator[Finding]:
-    late, least = [each for each in resets if each.is_late], least_beyond_chance(len(resets), LATE_SHARE)
-    if len(late) < least:
-        return
-    excused = [each for each in late if each.doubt is not None]
-    doubt = excused[0].doubt if len(late) - len(excused) < least else None
-    seen = (
-        f"in {len(late)} of {len(resets)} RestartAllContainers nothing was created within {seconds(MOST_S)} after the exit, "
-        f"but up to {seconds(max(each.took_s for each in late))} after it; one in a hundred may be as late."
+    return judged_together(
+        resets,
+        f"{len(resets)} resets",
+        lambda late, slowest: (
+            f"in {late} of {len(resets)} RestartAllContainers nothing was created within {seconds(MOST_S)} after the exit, "
+            f"but up to {slowest} after it"
+        ),
     )
-    yield fail_unless(doubt, seen).at(*((each.scenario, each.lines) for each in late))
 
 
 def check_restart_all_within(case: Case) -> Checked:
@@ -80,7 +48,7 @@ def check_restart_all_within(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"took_s": [round(each.took_s, 3) for each in resets]})
 
 
-def _too_late(reset: Reset) -> Finding:
+def _too_late(reset: Wait) -> Finding:
     seen = (
         f'nothing was created for {seconds(reset.took_s)} after the exit of "{reset.source}" that triggers RestartAllContainers '
         f"{at_lines(reset.lines)}; {seconds(reset.most_s)} is the longest."
@@ -88,7 +56,7 @@ def _too_late(reset: Reset) -> Finding:
     return fail_unless(reset.doubt, seen, *reset.lines)
 
 
-def _resets(case: Case, most_s: float) -> Iterator[Reset]:
+def _resets(case: Case, most_s: float) -> Iterator[Wait]:
     for pod in case.pods:
         for trigger in resets_of(case, pod):
             reset = _measured(case, pod, trigger, most_s)
@@ -96,7 +64,7 @@ def _resets(case: Case, most_s: float) -> Iterator[Reset]:
                 yield reset
 
 
-def _measured(case: Case, pod: PodHistory, trigger: RestartAllTrigger, most_s: float) -> Reset | None:
+def _measured(case: Case, pod: PodHistory, trigger: RestartAllTrigger, most_s: float) -> Wait | None:
     """None if nothing was created, and too little time was watched to call that late."""
     begun = [start for spec in case.scenario.pod.containers for each in ran(pod, spec.name) if (start := each.begun)]
     after = [each for each in begun if each.utc_ns is not None and each.utc_ns > trigger.t_ns]
@@ -106,19 +74,7 @@ def _measured(case: Case, pod: PodHistory, trigger: RestartAllTrigger, most_s: f
     took_s = (until_ns - trigger.t_ns) / 1e9
     if first is None and took_s <= most_s:
         return None
-    doubt = _doubt(case, pod, (trigger.t_ns, until_ns), most_s) if took_s > most_s else None
+    names = [each.name for each in case.scenario.pod.containers]
+    doubt = doubt_of(case, pod, names, (trigger.t_ns, until_ns), most_s)
     lines = (trigger.exited.line,) if first is None else (trigger.exited.line, first.line)
-    return Reset(took_s, most_s, doubt, case.scenario.name, trigger.container, lines)
-
-
-def _doubt(case: Case, pod: PodHistory, window_ns: tuple[int, int], most_s: float) -> str | None:
-    """What may have held a late create up, or hidden an earlier one."""
-    from_ns, until_ns = window_ns
-    for spec in case.scenario.pod.containers:
-        blind = blind_spot(case, pod, pod.instances(spec.name), from_ns, until_ns)
-        if blind is not None:
-            return f"A start could have gone unseen: {blind}"
-    disturbed = next((each for each in case.recording.interventions if from_ns <= each.t_ns <= until_ns), None)
-    if disturbed is not None:
-        return f"The scenario intervened meanwhile (history line {disturbed.line})"
-    return excuse(case, window_ns, 0.0, (until_ns - from_ns) / 1e9 - most_s)
+    return Wait(trigger.container, took_s, most_s, doubt, case.scenario.name, lines)

@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.prompt_starts import LATE_SHARE
+from crashloop.checks.waits import LATE_SHARE
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
 from crashloop.spec.pod import Container, ContainerKind
@@ -46,7 +46,7 @@ def test_starts_at_once_pass_with_the_time_of_the_last_container() -> None:
     verdict = judged_after(*[0.5] * 8, 0.9)
     assert (verdict.outcome, verdict.findings) == (Outcome.PASS, ())
     assert verdict.facts["took_s"] == [*[0.6] * 8, 1.0]
-    assert verdict.facts["estimate"] == "9 waits for other containers, the slowest start after 1 s"
+    assert verdict.facts["estimate"] == "9 waits for other containers, the slowest after 1 s"
 
 
 def test_three_starts_of_nine_that_are_8_s_late_are_a_fail() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.restart_all_first_start import LATE_SHARE
+from crashloop.checks.waits import LATE_SHARE
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
 from crashloop.spec.policy import RestartPolicy
