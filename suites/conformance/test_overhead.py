@@ -10,7 +10,6 @@ from suites.conformance.scenarios import app, init, restarting
 from suites.conformance.test_company import SIDECAR_LIVENESS
 from suites.conformance.test_long_loops import FORTY_RESTARTS
 from suites.conformance.test_probes import THIRD_FAILURE
-from suites.conformance.test_programs import OUT_OF_MEMORY_BY_RULE
 from suites.conformance.test_several_containers import THREE_AT_THE_MAXIMUM
 from suites.conformance.test_starts import NEVER_RAN
 
@@ -49,11 +48,9 @@ def test_each_start_is_counted_once() -> Scenario:
 @requirement("OVH-20")
 def test_the_log_of_the_instance_before_is_kept() -> Iterator[Scenario]:
     yield the.STOCK
-    yield the.MAX_2S
     yield the.SUCCEEDING
     yield the.SIDECAR
     yield restarting("restarted-init", init(exits_with(1, times=2)), app(HOLDS), pod=the.ALWAYS, restarts={"setup": 2})
-    yield OUT_OF_MEMORY_BY_RULE
     yield THREE_AT_THE_MAXIMUM
     yield THIRD_FAILURE
     yield SIDECAR_LIVENESS
