@@ -8,6 +8,7 @@ from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.measured_delay import MeasuredDelay, all_delays
 from crashloop.checks.missing_restart import missing_restart
+from crashloop.checks.objects import missing_for
 from crashloop.checks.repetition import key_of, late_alike
 from crashloop.checks.restart_all_triggers import ran, was_killed
 from crashloop.checks.restart_window import awaits_init
@@ -38,9 +39,15 @@ def check_never_late(case: Case) -> Checked:
 def check_punctual(case: Case) -> Checked:
     """No restart that is due and comes MUST come later than the kubelet's own retry allows.
 
-    Needs min_delays delays that are not free. Whether a restart is due, and whether it comes, is for other checkers.
+    Needs min_delays delays that are not free. Whether a restart is due and comes, which of several delays is due, and what waits
+    for an object or an image, is for other checkers.
     """
-    due = (each for each in all_delays(case) if each.decided.decision is not Decision.STOP)
+    waits = {each.name for each in case.scenario.pod.containers if any(missing_for(case, each))}
+    due = (
+        each
+        for each in all_delays(case)
+        if each.decided.decision is not Decision.STOP and not each.due.alternatives and each.container not in waits
+    )
     return judged(case, due, early=False, missing=False)
 
 

@@ -21,18 +21,19 @@ from crashloop.spec.deviation import Deviation
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 
-def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
+def judge(question: Question, deviations: Sequence[Deviation] = (), *, doubt_explains: bool = False) -> Verdict:
     """The verdict of a requirement on what was recorded. Raises nothing: a crash of ours is an ERROR.
 
-    `deviations` are all that are known.
+    `deviations` are all that are known. `doubt_explains`: one of them that leaves the accused lines open, and accuses none,
+    makes a FAIL INCONCLUSIVE.
     """
     try:
-        return _judged(question, deviations)
+        return _judged(question, deviations, doubt_explains)
     except Exception as crash:  # noqa: BLE001 - a crash of the judge must not end the judgement of the others
         return verdict_of(question, Checked(findings=(crashed("the judge", crash),)))
 
 
-def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
+def _judged(question: Question, deviations: Sequence[Deviation], doubt_explains: bool) -> Verdict:
     found = tuple(_obstacles(question))
     if found:
         return verdict_of(question, Checked(findings=found))
@@ -45,7 +46,7 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
         and _was_asked_for(each, question)
     )
     if promised.outcome is Outcome.FAIL:
-        return _failed(question, promised, expected)
+        return _failed(question, promised, expected, doubt_explains)
     if promised.outcome is Outcome.PASS:
         gone = _gone(question, expected)
         incomplete = _unfinished(question)
@@ -78,12 +79,12 @@ def _placed(finding: Finding, scenario: str, question: Question) -> Finding:
     return finding if len(question.histories) == 1 else finding.in_history(scenario)
 
 
-def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
+def _failed(question: Question, promised: Checked, expected: Sequence[Deviation], doubt_explains: bool) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
     The variant is tried alone, and with those that its entry names. If it explains all accused lines, and the host
     or the evidence leaves something else open, a new accusation of Kubernetes is open as well. Doubt is no explanation:
-    the FAIL stays.
+    the FAIL stays, but where `doubt_explains`.
     """
     undecided: Checked | None = None
     for deviation in expected:
@@ -93,7 +94,8 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
             incomplete = _unfinished(question)
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
-            if explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _doubts(explained, promised):
+            accuses_none = explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE)
+            if accuses_none and (doubt_explains or not _doubts(explained, promised)):
                 note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
                 why = (*explained.findings, *((incomplete,) if incomplete else ()))
                 undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)

@@ -19,9 +19,9 @@ from crashloop.history.recording import PodHistory
 
 MIN_RESETS = 3
 MOST_S = 5.0
-LONGEST_S = 15.0
-"""A sync that failed comes again after that at the latest (pkg/kubelet/pod_workers.go@v1.37.1 completeWork). In quick runs 39
-resets, of pods with up to six containers, took 0.3 s to 1.4 s; in stress runs 279 took 1.5 s in 99 %."""
+LONGEST_S = 20.0
+"""A sync that failed comes again after 15 s at the latest (pkg/kubelet/pod_workers.go@v1.37.1 completeWork), and needs its own
+time. In quick runs 39 resets, of pods with up to six containers, took 0.3 s to 1.4 s; in stress runs 279 took 1.5 s in 99 %."""
 
 
 def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
@@ -41,7 +41,7 @@ def check_restart_all_first_start(cases: Sequence[Case]) -> Checked:
 
 
 def check_restart_all_within(case: Case) -> Checked:
-    """The first container MUST be created within 15 s after the exit, in every reset. Needs min_resets (0) resets."""
+    """The first container MUST be created within 20 s after the exit, in every reset. Needs min_resets (0) resets."""
     resets = list(_resets(case, LONGEST_S))
     findings = [_too_late(each) for each in resets if each.is_late]
     findings += too_few(case, len(resets), "min_resets", 0, "reset")
