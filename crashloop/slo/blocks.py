@@ -115,7 +115,7 @@ class Steps(NamedTuple):
     """What grew between every two scrapes of a source."""
 
     times_ns: Places
-    """Of the scrapes."""
+    """Of the scrapes, at least two."""
     grown: tuple[Numbers, ...]
     """One row per quantity."""
 
@@ -125,9 +125,8 @@ def sums_in_blocks(sources: Sequence[Steps]) -> tuple[Numbers, ...]:
 
     Nodes share the seconds of their run, so their blocks are not independent of each other. There is at least one source.
     """
-    sources = [each for each in sources if len(each.times_ns) > 1] or sources[:1]
-    from_ns = min((int(each.times_ns[0]) for each in sources if len(each.times_ns)), default=0)
-    to_ns = max((int(each.times_ns[-1]) for each in sources if len(each.times_ns)), default=0)
+    from_ns = min(int(each.times_ns[0]) for each in sources)
+    to_ns = max(int(each.times_ns[-1]) for each in sources)
     if not blocks_in(from_ns, to_ns):
         return tuple(np.zeros(0) for _ in sources[0].grown)
     middles = [each.times_ns[:-1] + np.diff(each.times_ns) // 2 for each in sources]

@@ -7,7 +7,7 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import LIFECYCLES, load_scrapes
 from crashloop.slo.types import Lifecycle
 from crashloop.stress.folder import StressDir, read_jsonl
-from crashloop.stress.incidents import CUTS_SHORT
+from crashloop.stress.incidents import cuts_ns
 from crashloop.stress.openmetrics import Exported
 from crashloop.stress.phases import cut_ns, ended_ns, measurements
 from crashloop.stress.places import hosts_in
@@ -23,7 +23,7 @@ def exported(run_dir: Path) -> Exported:
     if not lifecycles.exists():
         raise UsageError(f"{run_dir}: was not judged yet.\n`crashloop analyze {run_dir}` judges it.")
     plan, marks = run.stress_plan(), run.marks()
-    cut = cut_ns(marks, (each.t_ns for each in run.incidents() if each.cause in CUTS_SHORT))
+    cut = cut_ns(marks, cuts_ns(run.incidents()))
     return Exported(
         run=run_dir.resolve().name,
         profiles=profiles_of(plan, run.hosts()),

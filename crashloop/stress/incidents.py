@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
@@ -40,6 +40,11 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     t_ns: int
     cause: Cause
     sentence: str
+
+
+def cuts_ns(incidents: Iterable[Incident]) -> Iterator[int]:
+    """When something happened that may have ended a stage before its time."""
+    return (each.t_ns for each in incidents if each.cause in CUTS_SHORT)
 
 
 class Incidents:

@@ -42,7 +42,7 @@ from crashloop.stress.folder import StressDir
 from crashloop.stress.held import held
 from crashloop.stress.highest_rate import TEXT as LIMIT
 from crashloop.stress.highest_rate import highest_rate
-from crashloop.stress.incidents import CUTS_SHORT, Cause
+from crashloop.stress.incidents import Cause, cuts_ns
 from crashloop.stress.intervals import intervals
 from crashloop.stress.latencies import latencies
 from crashloop.stress.metric_series import restart_times_ns, within
@@ -79,7 +79,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     began = began_ns(marks) or round(info.started.timestamp() * 1e9)
     ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
     hosts = run.hosts()
-    cut = cut_ns(marks, (each.t_ns for each in incidents if each.cause in CUTS_SHORT))
+    cut = cut_ns(marks, cuts_ns(incidents))
     seen = measurements(plan.stages, marks, until_ns=cut or ended)
     unpredicted = why_unpredicted(info.started)
     measured = tuple(_under_load(each, plan, hosts, unpredicted) for each in seen)
