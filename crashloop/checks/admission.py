@@ -4,15 +4,16 @@ Theory of operation. A rejected pod is Failed by a status that gives a reason, t
 PodScheduled is what the scheduler states: True with the binding, False once it has found no node.
 """
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.admission import Admission
 from crashloop.model.phase import FAILED, PENDING
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, why_it_ended
+from crashloop.words import at_lines, seconds
 
 _NO_ROOM = ("OutOf", "Insufficient")
 """How the reasons of a node without room begin: pkg/kubelet/lifecycle/predicate.go@v1.37.1."""

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.text import at_lines
 from crashloop.history.recording import ApiAnswer, Recording
 from crashloop.model.answers import NO_POD_FIELDS, PROBE_DEFAULTS, RULE_FIELDS, Expected, pod_spec
 from crashloop.model.validation import CONTAINER_LISTS, FIELDS, Answer
 from crashloop.spec.api_request import ApiRequest, Verb
 from crashloop.spec.scenario import ApiScenario
+from crashloop.words import at_lines
 
 CONFLICT = 409
 BUSY = 429

@@ -7,15 +7,15 @@ pkg/kubelet/kubelet.go@v1.37.1 SyncPod (networkErrors, WaitForAttachAndMount).
 
 from collections.abc import Iterable
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.objects import missing_for
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import Done
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.lives import ran
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
+from crashloop.words import at_lines, seconds
 
 WAITED_S = 5.0
 

@@ -7,14 +7,14 @@ other: which delay is due does not matter, only that both waited as long, but fo
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended, why_they_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, delays_of
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.model.lateness import START_SHARE_S
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended, why_they_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart import Restart, restarts_of
+from crashloop.words import at_lines, count, seconds
 
 MIN_DELAYS = 2
 FIRST = "app"
@@ -30,7 +30,9 @@ def check_same_delays(cases: Sequence[Case]) -> Checked:
     rows: dict[str, list[dict[str, float]]] = {}
     compared = 0
     for name in _common(cases):
-        seen = [{each.due.restart: each for each in delays_of(case, case.pod, name) if each.shortest} for case in cases]
+        seen = [
+            {each.due.restart: each for each in restarts_of(case, case.pod, name) if each.shortest} for case in cases
+        ]
         for restart in sorted(set.intersection(*(set(each) for each in seen))):
             delays = [each[restart] for each in seen]
             rows.setdefault(name, []).append(
@@ -52,13 +54,13 @@ def _common(cases: Sequence[Case]) -> tuple[str, ...]:
     return tuple(name for name in names[0] if all(name in others for others in names))
 
 
-def _took_s(delay: MeasuredDelay) -> float:
+def _took_s(delay: Restart) -> float:
     taken = delay.to_create or delay.shortest
     assert taken is not None
     return taken.seconds
 
 
-def _differing(shorter: tuple[Case, MeasuredDelay], longer: tuple[Case, MeasuredDelay]) -> Iterator[Finding]:
+def _differing(shorter: tuple[Case, Restart], longer: tuple[Case, Restart]) -> Iterator[Finding]:
     (_, delay), (other, late) = shorter, longer
     allowed_s = max(each.due.latest_s - each.due.delay_s for each in (delay, late))
     allowed_s += 0.0 if delay.to_create and late.to_create else START_SHARE_S

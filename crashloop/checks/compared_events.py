@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from crashloop.checks.case import Case
 from crashloop.checks.decision import DecidedExit, exits_of
-from crashloop.checks.evidence import watched_s, why_it_ended, why_they_ended
-from crashloop.checks.excuse import excuse
+from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.missing_restart import missing_restart
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count
 from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decision
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import watched_s, why_it_ended, why_they_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.verdict import Outcome
+from crashloop.words import at_lines, count
 
 MIN_EXITS = 1
 MIN_EVENTS = 4

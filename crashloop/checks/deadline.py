@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import DEADLINE_EXCEEDED, blind_spot, deadline_ns, lost_watch, too_few, why_it_ended
-from crashloop.checks.excuse import excuse
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import DEADLINE_EXCEEDED, blind_spot, deadline_ns, lost_watch, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import GRACE_PERIOD_S
+from crashloop.words import at_lines, seconds
 
 LATE_S = 5.0 + GRACE_PERIOD_S
 """startTime is rounded down to a second, the kubelet looks once a second, syncs, and gives containers their grace period."""

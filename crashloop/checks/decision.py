@@ -6,25 +6,21 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, leaves_ns, watched_s, why_it_ended
+from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, delays_of
-from crashloop.checks.missing_restart import missing_restart
 from crashloop.checks.restart_all_containers import left_out
-from crashloop.checks.restart_all_triggers import (
-    decided_after,
-    exited_by_itself,
-    ran,
-    replacements,
-    was_killed,
-)
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.admission import Admission
 from crashloop.model.restart import Decided, Decision
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, leaves_ns, watched_s, why_it_ended
+from crashloop.restarts.lives import exited_by_itself, ran, was_killed
+from crashloop.restarts.owed import decided_after
+from crashloop.restarts.restart import Restart, restarts_of
+from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import ContainerKind
+from crashloop.words import at_lines, count, seconds
 
 QUIET_FACTOR, QUIET_S = 2.0, 30.0
 """That something does not happen is watched for twice the delay that would be due, and a minute."""
@@ -39,7 +35,7 @@ class DecidedExit(msgspec.Struct, frozen=True, kw_only=True):
     instance: Instance
     following: Instance | None
     decided: Decided
-    delay: MeasuredDelay | None
+    delay: Restart | None
 
     @property
     def name(self) -> str:
@@ -54,7 +50,7 @@ def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExi
     """Every exit of a container, in order."""
     instances = ran(pod, container)
     replaced = replacements(case, pod, container)
-    delays = {each.due.restart: each for each in delays_of(case, pod, container)}
+    delays = {each.due.restart: each for each in restarts_of(case, pod, container)}
     for number, instance in enumerate(instances):
         if instance.exit is None:
             continue

@@ -1,113 +1,117 @@
-"""Checkers of delays: every delay against both of its bounds, and the conditions of single requirements on some delays."""
+"""Checkers of delays: every restart against both of its bounds, and the conditions of single requirements on some of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.delay_bounds import too_early, too_late
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, all_delays
-from crashloop.checks.missing_restart import missing_restart
-from crashloop.checks.objects import missing_for
-from crashloop.checks.repetition import key_of, late_alike
-from crashloop.checks.restart_all_triggers import ran, was_killed
-from crashloop.checks.restart_window import awaits_init
-from crashloop.checks.text import at_lines, count
+from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.model.restart import Decision
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.bounds import Late, awaits_init, early, key_of, late, late_alike, overdue, stepped_s
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.pod import Container
+from crashloop.words import at_lines, count, seconds
 
 MIN_DELAYS = 2
-"""The least delays that were not free, unless the requirement says otherwise (parameter min_delays)."""
+"""The least delays that were not free."""
+DELAYS = Need("delays", MIN_DELAYS, "delay", is_shown=False)
 
 
-def check_delays(case: Case) -> Checked:
-    """Every delay MUST keep both bounds, and every restart due MUST come. Needs min_delays delays that are not free."""
-    return judged(case, all_delays(case))
+@checker("delays", DELAYS)
+def check_delays(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Every delay MUST keep both bounds, and every restart due MUST come."""
+    yield from judged(case, seen, restarts(case))
 
 
-def check_never_early(case: Case) -> Checked:
-    """No restart MUST come before its delay has passed. Needs min_delays delays that are not free."""
-    return judged(case, all_delays(case), late=False)
+@checker("never-early", DELAYS)
+def check_never_early(case: Case, seen: Seen) -> Iterator[Finding]:
+    """No restart MUST come before its delay has passed."""
+    yield from judged(case, seen, restarts(case), is_late=False)
 
 
-def check_never_late(case: Case) -> Checked:
-    """No restart MUST come later than the kubelet's own retry allows. Needs min_delays delays that are not free."""
-    return judged(case, all_delays(case), early=False)
+@checker("never-late", DELAYS)
+def check_never_late(case: Case, seen: Seen) -> Iterator[Finding]:
+    """No restart MUST come later than the kubelet's own retry allows."""
+    yield from judged(case, seen, restarts(case), is_early=False)
 
 
-def check_punctual(case: Case) -> Checked:
+@checker("punctual", DELAYS, holds=Holds.EVERY_POD)
+def check_punctual(case: Case, seen: Seen) -> Iterator[Finding]:
     """No restart that is due and comes MUST come later than the kubelet's own retry allows.
 
-    Needs min_delays delays that are not free. Whether a restart is due and comes, which of several delays is due, and what waits
-    for an object or an image, is for other checkers.
+    Whether a restart is due and comes, which of several delays is due, and what waits for an object or an image, is for other
+    checkers. Rows of SLOs say how late the pods of a load may be.
     """
     waits = {each.name for each in case.scenario.pod.containers if any(missing_for(case, each))}
     due = (
         each
-        for each in all_delays(case)
+        for each in restarts(case)
         if each.decided.decision is not Decision.STOP and not each.due.alternatives and each.container not in waits
     )
-    return judged(case, due, early=False, missing=False)
+    yield from judged(case, seen, due, is_early=False, is_missing=False)
 
 
-def check_first_restart_free(case: Case) -> Checked:
-    """The first restart of each container MUST NOT be delayed. Needs the first restart of one container."""
-    return judged(case, first_restarts(case), least=1, what="free restart", counts=lambda _: True)
+@checker("first-restart-free", Need("free_restarts", 1, "free restart", is_shown=False))
+def check_first_restart_free(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The first restart of each container MUST NOT be delayed."""
+    yield from judged(case, seen, first_restarts(case), "free_restarts", counts=lambda each: each.shortest is not None)
 
 
-def first_restarts(case: Case) -> Iterator[MeasuredDelay]:
+def first_restarts(case: Case) -> Iterator[Restart]:
     """The first restart of each container, where it has no delay."""
-    return (each for each in all_delays(case) if each.due.restart == 1 and each.due.delay_s == 0)
+    return (each for each in restarts(case) if each.due.restart == 1 and each.due.delay_s == 0)
 
 
-def check_doubling(case: Case) -> Checked:
-    """Delays MUST double from the initial delay on. Needs min_delays delays that differ from the one before them."""
+@checker("doubling", Need("delays", MIN_DELAYS, "growing delay", is_shown=False))
+def check_doubling(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Delays MUST double from the initial delay on: counted are those that differ from the one before them."""
     growing, before_s = [], 0.0
-    for each in all_delays(case):
+    for each in restarts(case):
         if each.due.restart == 1:
             before_s = 0.0
         if each.due.delay_s > before_s:
             growing.append(each)
         before_s = each.due.delay_s
-    return judged(case, growing, what="growing delay")
+    yield from judged(case, seen, growing)
 
 
-def check_cap(case: Case) -> Checked:
-    """Delays MUST stop growing at the maximum. Needs min_at_cap (1) delays at the maximum."""
-    at_cap = [each for each in all_delays(case) if each.due.delay_s >= _maximum_s(case, each)]
-    return judged(case, at_cap, least=int(case.number("min_at_cap", 1)), rest="at the maximum")
+@checker("cap", Need("at_cap", 1, "delay", "at the maximum", is_shown=False))
+def check_cap(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Delays MUST stop growing at the maximum."""
+    at_cap = (each for each in restarts(case) if each.due.delay_s >= _maximum_s(case, each))
+    yield from judged(case, seen, at_cap, "at_cap")
 
 
-def _maximum_s(case: Case, delay: MeasuredDelay) -> float:
+def _maximum_s(case: Case, restart: Restart) -> float:
     """The maximum of the kubelet that delays."""
-    return case.in_force_at(delay.exit.utc_ns if delay.exit else None).curve.maximum_s
+    return case.in_force_at(restart.exit.utc_ns if restart.exit else None).curve.maximum_s
 
 
-def check_independent_counters(case: Case) -> Checked:
-    """Each container MUST be delayed by its own counter, and MUST NOT restart because another does.
-
-    Needs two containers that have started, one of them with min_delays delays that are not free.
-    """
-    delays = tuple(all_delays(case))
-    checked = judged(case, delays, least=0)
-    findings = list(checked.findings)
-    seen: dict[str, int] = {}
+@checker("independent-counters", "two containers that have started, one of them with min_delays (2) delays")
+def check_independent_counters(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Each container MUST be delayed by its own counter, and MUST NOT restart because another does."""
+    delays = tuple(restarts(case))
+    findings = list(judged(case, seen, delays, ""))
+    started: dict[str, int] = {}
     for container in case.scenario.pod.containers:
         instances = ran(case.pod, container.name)
         if instances:
-            seen[container.name] = sum(_counts(each) for each in delays if each.container == container.name)
+            started[container.name] = sum(is_delayed(each) for each in delays if each.container == container.name)
         if instances[1:] and _taken_along(case, container, instances[0]):
             lines = instances[1].lines[:1]
             findings.append(
                 fail(f'"{container.name}" was restarted {at_lines(lines)}; only others had exited.', *lines)
             )
+    yield from findings
     least = int(case.number("min_delays", MIN_DELAYS))
-    if not findings and (len(seen) < 2 or max(seen.values()) < least):
-        counts = " and ".join(f'{count(number, "delay")} of "{name}"' for name, number in seen.items()) or "nothing"
+    if not findings and (len(started) < 2 or max(started.values()) < least):
+        counts = " and ".join(f'{count(number, "delay")} of "{name}"' for name, number in started.items()) or "nothing"
         sentence = f"{counts} seen, {least} of one container beside another needed: {why_it_ended(case)}."
-        findings.append(inconclusive(sentence))
-    return Checked(findings=tuple(findings), facts=checked.facts)
+        yield inconclusive(sentence)
 
 
 def _taken_along(case: Case, container: Container, first: Instance) -> bool:
@@ -116,51 +120,90 @@ def _taken_along(case: Case, container: Container, first: Instance) -> bool:
     return killed and not container.killing_probes and not case.restarts_all and not case.is_changed(container.name)
 
 
-def _counts(delay: MeasuredDelay) -> bool:
-    """Whether it is a delay that was seen and not free."""
-    return delay.shortest is not None and delay.due.delay_s > 0
+def is_delayed(restart: Restart) -> bool:
+    """Whether its delay was seen and not free."""
+    return restart.shortest is not None and restart.due.delay_s > 0
 
 
 def judged(
     case: Case,
-    delays: Iterable[MeasuredDelay],
+    seen: Seen,
+    of: Iterable[Restart],
+    need: str = "delays",
     *,
-    early: bool = True,
-    late: bool = True,
-    missing: bool = True,
-    least: int | None = None,
-    what: str = "delay",
-    rest: str = "",
-    counts: Callable[[MeasuredDelay], bool] = _counts,
-) -> Checked:
-    """Both bounds of each, those that are missing, and the least number of them."""
-    judged = tuple(delays)
-    alike = late_alike(judged) if late else {}
-    findings = [
-        finding
-        for each in judged
-        for finding in _bounds(case, each, early=early, late=late, missing=missing, repeated=alike.get(key_of(each)))
-    ]
-    needed = int(case.number("min_delays", MIN_DELAYS)) if least is None else least
-    seen = sum(1 for each in judged if each.shortest is not None and counts(each) and not _stepped(case, each))
-    if seen < needed and not findings:
-        findings.append(inconclusive(f"{count(seen, what, rest)} seen, {needed} needed: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"delays": [each.row for each in judged]})
+    is_early: bool = True,
+    is_late: bool = True,
+    is_missing: bool = True,
+    counts: Callable[[Restart], bool] = is_delayed,
+) -> Iterator[Finding]:
+    """Restarts that were early, late, or missing; `need` counts those that prove something, but where the wall clock jumped."""
+    chosen = tuple(of)
+    alike = late_alike(chosen) if is_late else {}
+    seen.facts["delays"] = [each.row for each in chosen]
+    for each in chosen:
+        if need:
+            seen[need] += counts(each) and stepped_s(case, each) == 0
+        too_soon = too_early(case, each) if is_early else None
+        slow = None
+        if too_soon is None and is_late:
+            slow = None if awaits_init(case, each) else too_late(case, each, repeated=alike.get(key_of(each)))
+            slow = slow or (missing_restart(case, each, each.due.reason) if is_missing else None)
+        found = too_soon or slow
+        if found is not None:
+            yield found
 
 
-def _stepped(case: Case, delay: MeasuredDelay) -> bool:
-    """Whether the wall clock, by which the kubelet waits, jumped meanwhile: such a delay proves no PASS."""
-    return delay.window_ns is not None and case.recording.clocks.step_within_ns(*delay.window_ns) > 0
+def too_early(case: Case, restart: Restart) -> Finding | None:
+    """A start, or a create, before the delay due had passed; open where the wall clock jumped by as much."""
+    seen = early(case, restart)
+    if seen is None:
+        return None
+    least_s, lines = seen.due.delay_s, seen.taken.lines
+    came = (
+        f"{restart.name} {seen.verb} {seconds(seen.taken.seconds, unlike=least_s)} after the exit {at_lines(lines)}; "
+        f"{seconds(least_s)} was due: {seen.due.reason}."
+    )
+    jumped = f"The wall clock jumped by {seconds(seen.stepped_s)} meanwhile"
+    return fail_unless(jumped if seen.is_open else None, came, *lines)
 
 
-def _bounds(
-    case: Case, delay: MeasuredDelay, *, early: bool, late: bool, missing: bool, repeated: str | None
-) -> Iterable[Finding]:
-    too_soon = too_early(case, delay) if early else None
-    if too_soon is not None:
-        yield too_soon
-    elif late:
-        slow = None if awaits_init(case, delay) else too_late(case, delay, repeated=repeated)
-        overdue = slow or (missing_restart(case, delay, delay.due.reason) if missing else None)
-        if overdue is not None:
-            yield overdue
+def too_late(case: Case, restart: Restart, *, repeated: str | None = None) -> Finding | None:
+    """A create by the runtime later than the kubelet's own retry allows, beyond what the host held up.
+
+    `repeated`: the sentence that says so where delays of the same length are late by the same again and again.
+    """
+    seen = late(restart)
+    if seen is None:
+        return None
+    due, lines = seen.due, seen.taken.lines
+    said = (
+        f"{restart.name} {seen.verb} {seconds(seen.taken.seconds, unlike=due.latest_s)} after the exit {at_lines(lines)}; "
+        f"{seconds(due.delay_s)} was due, and {seconds(due.latest_s)} at the latest: {due.reason}."
+    )
+    doubt = _why_late(case, restart, seen)
+    if doubt is not None and repeated is not None and seen.excess_s > seen.allowance_s:
+        doubt = _why_late(case, restart, seen, repeated=True)
+        said = said if doubt else f"{said} {repeated}"
+    return fail_unless(doubt, said, *lines)
+
+
+def _why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False) -> str | None:
+    """What leaves open whether the kubelet was late; None: nothing does."""
+    if seen.excess_s <= seen.allowance_s:
+        share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
+        return f"The runtime's create was not seen, and {share}"
+    asked_s = seen.excess_s - seen.allowance_s
+    return excuse(case, restart.window_ns, seen.due.delay_s, asked_s, repeated=repeated)
+
+
+def missing_restart(case: Case, restart: Restart, because: str) -> Finding | None:
+    """A restart that was due and not seen; `because` is the model's step."""
+    missing = overdue(case, restart)
+    if missing is None:
+        return None
+    lines = missing.exited.line, *missing.further_lines
+    seen = (
+        f"{restart.name} did not come within {seconds(missing.waited_s)} after the exit {at_lines([missing.exited.line])}; "
+        f"{seconds(restart.due.delay_s)} was due, and {seconds(missing.due.latest_s)} at the latest: {because}."
+    )
+    return fail_unless(missing.doubt, seen, *lines)

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, error, fail, inconclusive
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.measured_delay import all_delays
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import NodeReport, Recording
 from crashloop.model.profile_match import agrees
 from crashloop.model.variants import REDUCED_DECAY_KEEPS_300S
+from crashloop.restarts.case import Case
+from crashloop.restarts.restart import restarts
 from crashloop.spec.duration import duration_seconds
 from crashloop.spec.intervention import RESTART_THE_KUBELET
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
+from crashloop.words import at_lines, seconds
 
 
 def node_objections(scenario: PodScenario, judgement: JudgementInput) -> tuple[Finding, ...]:
@@ -114,7 +114,7 @@ def check_effective_config(case: Case) -> Checked:
 
 def _unreached(case: Case, maximum_s: float) -> Iterator[Finding]:
     """A maximum that /configz does not state and that no delay has reached; the lines are those of the delays that were seen."""
-    seen = [(each.due.delay_s, each.shortest.lines) for each in all_delays(case) if each.shortest is not None]
+    seen = [(each.due.delay_s, each.shortest.lines) for each in restarts(case) if each.shortest is not None]
     if max((delay_s for delay_s, _ in seen), default=0.0) < maximum_s:
         lines = tuple(line for _, both in seen for line in both)
         yield inconclusive(

@@ -1,12 +1,12 @@
 """Checker of the reason that statuses state of an exit: whether the container ran out of memory."""
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import exited_by_itself, ran
-from crashloop.checks.text import at_lines, count
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.lives import exited_by_itself, ran
 from crashloop.spec.program import LifeEnd
+from crashloop.words import at_lines, count
 
 OUT_OF_MEMORY = "OOMKilled"
 """k8s.io/cri-api v1/api.proto@v0.37.1 ContainerStatus."""

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from crashloop.checks.finding import Finding, fail
-from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.journal import last_words
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerState, StatusReport
+from crashloop.words import at_lines
 
 _WORDS = re.compile(r"(?:.*: )?(?P<container>\S+) life \d+", re.DOTALL)
 

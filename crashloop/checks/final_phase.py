@@ -1,14 +1,16 @@
 """Checker of the last phase of a pod that was deleted: it says whether the pod succeeded or failed."""
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran, replacements
-from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import ended
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns, why_it_ended
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import ContainerKind
+from crashloop.words import at_lines
 
 
 def check_final_phase(case: Case) -> Checked:

@@ -10,16 +10,16 @@ usual share of the recording, as are missed beats, slow control containers and I
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.chance import CHANCE, fewer_than
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.evidence import too_few_in_all
 from crashloop.checks.finding import Checked, Finding, fail_unless
 from crashloop.checks.mean_lateness import ESTIMATE
-from crashloop.checks.text import seconds
 from crashloop.history.host import HostRecord
 from crashloop.model.lateness import RELIST_S
+from crashloop.restarts.case import Case
 from crashloop.spec.pod import ContainerKind
+from crashloop.words import seconds
 
 MIN_RESTARTS = 9
 OWN_S = 0.35

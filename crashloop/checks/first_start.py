@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, is_journal_lost, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.objects import missing_for
 from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.restart_all_triggers import resets_of
-from crashloop.checks.restart_window import owed_until_ns
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.admission import Admission
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.words import at_lines, seconds
 
 LATEST_S = 30.0
 """No text names a number. A kubelet starts a container at the sync that what it waited for causes; where that sync is lost, it

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import leaves_ns, too_few, unseen_exit
-from crashloop.checks.excuse import excuse
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import fatal
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import leaves_ns, unseen_exit
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED
+from crashloop.words import at_lines, seconds
 
 LATE_S = 10.0
 """From its reason to SIGTERM, and from the end of the grace period to the exit, on a host that has much to do."""

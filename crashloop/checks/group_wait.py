@@ -7,17 +7,17 @@ first exit of the pod that fails until then. Both scenarios run the same lives, 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.compared_delays import FIRST
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, delays_of
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.lateness import START_SHARE_S
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart import Restart, restarts_of
+from crashloop.words import at_lines, count, seconds
 
 MIN_PODS, MIN_FAILURES = 5, 4
 
@@ -27,7 +27,7 @@ class _Wait(NamedTuple):
 
     failed: Fact
     done: Fact
-    delays: tuple[MeasuredDelay, ...]
+    delays: tuple[Restart, ...]
     """After each exit of the pod that failed."""
 
     @property
@@ -72,7 +72,7 @@ def _waited(case: Case) -> _Wait | Finding:
     if len(succeeded) < max(pods, len(case.pods)):
         return inconclusive(f"{count(len(succeeded), 'pod')} of {pods} seen to succeed {why[0]}: {why[1]}.")
     failing = [pod for pod in case.pods if len(ran(pod, FIRST)) > 1]
-    delays = tuple(each for pod in failing[:1] for each in delays_of(case, pod, FIRST) if each.next is not None)
+    delays = tuple(each for pod in failing[:1] for each in restarts_of(case, pod, FIRST) if each.next is not None)
     if len(failing) != 1 or len(delays) < failures or delays[0].exit is None or delays[0].exit.utc_ns is None:
         seen = f"{count(len(failing), 'pod')} seen to restart {why[0]}, the first of them {count(len(delays), 'time')}"
         return inconclusive(f"{seen}; one that restarts {failures} times needed: {why[1]}.")

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.surroundings import HOOK
+from crashloop.restarts.case import Case
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.program import LifeEnd
+from crashloop.words import at_lines, seconds
 
 KILLED_WITHIN_S = 10.0
 """From the hook's note to the exit: the hook ends, the kubelet sends SIGTERM, and the program exits at once."""

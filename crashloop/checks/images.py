@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.objects import ObjectState
 from crashloop.history.recording import ImageRequest
+from crashloop.restarts.absences import ObjectState
+from crashloop.restarts.case import Case
 from crashloop.spec.pod import Container
 
 OK = 200

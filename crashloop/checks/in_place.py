@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TypeVar
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
+from crashloop.words import at_lines, seconds
 
 MIN_RESTARTS = 2
 T = TypeVar("T")

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.probe import Probe
+from crashloop.words import at_lines, seconds
 
 EARLY_NS = 1_100_000_000
 """The kubelet counts from a start in whole seconds, rounded down: pkg/kubelet/status/status_manager.go@v1.37.1."""

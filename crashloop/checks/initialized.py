@@ -10,19 +10,19 @@ last status that was made, without this condition (pkg/kubelet/status/status_man
 
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, fail
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import INITIALIZED, StatusReport
 from crashloop.model.gates import is_enabled
 from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE
+from crashloop.words import at_lines
 
 
 class _Due(NamedTuple):

@@ -1,12 +1,12 @@
 """Faults of the history itself, found before any checker runs."""
 
 from crashloop.checks.finding import Finding, error, inconclusive
-from crashloop.checks.text import at_lines
 from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import Recording
 from crashloop.model.stored_pod import drops_policies
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.words import at_lines
 
 
 def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:

@@ -6,14 +6,15 @@ true, and whether a restart was due inside a pod, is for the checkers of pods.
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import too_few, unwatched, why_it_ended
+from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.recording import JobReport, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.lives import ran
+from crashloop.words import at_lines, count, seconds
 
 REACTS_WITHIN_S = 15.0
 """What the Job controller may take: it works a Job off again after one second at the earliest (syncJobBatchPeriod), and a busy

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from crashloop.checks.case import Memo
 from crashloop.history.recording import Recording
+from crashloop.restarts.case import Memo
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import Scenario

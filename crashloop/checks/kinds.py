@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
-from crashloop.checks.case import Case
 from crashloop.checks.compared_delays import check_added_restarts, check_same_delays
 from crashloop.checks.compared_events import check_same_decisions, check_same_order
 from crashloop.checks.effective_config import node_objections
@@ -28,6 +27,7 @@ from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict, predict_startup
 from crashloop.model.stored_pod import as_stored
+from crashloop.restarts.case import Case
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 
 Variants = frozenset[str]

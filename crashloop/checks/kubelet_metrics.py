@@ -6,13 +6,13 @@ many pods and containers it says that it has started. pkg/kubelet/metrics/metric
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.text import count
 from crashloop.history.recording import Sample
 from crashloop.model.gates import gate_stage, is_enabled
 from crashloop.model.pod_start_samples import most_samples
+from crashloop.restarts.case import Case
 from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
+from crashloop.words import count
 
 PROMISED_GATES = (MAX_PERIOD_GATE, REDUCED_DECAY_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE)
 """Those whose stages the KEPs name."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, Finding, inconclusive
-from crashloop.checks.text import at_lines
 from crashloop.history.recording import Done
+from crashloop.restarts.case import Case
 from crashloop.spec.intervention import RESTART_THE_KUBELET, Intervention
+from crashloop.words import at_lines
 
 
 def check_kubelet_restarts(case: Case) -> Checked:

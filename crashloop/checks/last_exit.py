@@ -3,20 +3,21 @@
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from crashloop.checks.case import Case
-from crashloop.checks.collected_early import collected_early
-from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.exit_words import other_words
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive, worst_first
-from crashloop.checks.restart_all_triggers import replacements
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns, silent_ns
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.purged_exit import may_be_hidden
 from crashloop.model.restart_all import shown_exit_code
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns, silent_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.lives import collected_early
+from crashloop.restarts.restart_all import replacements
+from crashloop.words import at_lines, seconds
 
 REPORTED_NS = {"startedAt": (-2_000_000_000, 2_000_000_000), "finishedAt": (-1_500_000_000, 500_000_000)}
 """What may lie between a reported time and the runtime's. It is in whole seconds, rounded down; a start is stamped a moment after

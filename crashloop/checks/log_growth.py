@@ -9,13 +9,13 @@ expectation of this suite: KEP-5593 says that logs are spammed, and names no num
 from itertools import groupby, pairwise
 from statistics import median
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
 from crashloop.history.recording import LoggedDelay, PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.scenario import Mode
+from crashloop.words import at_lines
 
 MIN_RESTARTS = 12
 MOST_GROWTH = 1.25

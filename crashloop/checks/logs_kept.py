@@ -5,12 +5,13 @@ containers and keeps the logs: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1
 kubelet names a log by the restartCount of its instance.
 """
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran, replacements
-from crashloop.checks.text import at_lines
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import ContainerKind
+from crashloop.words import at_lines
 
 
 def check_logs_kept(case: Case) -> Checked:

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
-from crashloop.checks.objects import missing_for
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import Mode, PodScenario
+from crashloop.words import at_lines, seconds
 
 BY_EVENTS = 3
 """Looks that events of the pod may cause in one wait."""

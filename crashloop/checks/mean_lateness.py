@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.chance import CHANCE
-from crashloop.checks.evidence import why_they_ended
 from crashloop.checks.finding import Checked, fail_unless, inconclusive
-from crashloop.checks.measured_delay import all_delays
-from crashloop.checks.text import count, seconds
 from crashloop.model import student
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_they_ended
+from crashloop.restarts.restart import restarts
+from crashloop.words import count, seconds
 
 MIN_DELAYS = 8
 CONFIDENCE = 0.95
@@ -107,7 +107,7 @@ def least_without_any(points: Points, estimator: Estimator) -> float:
 def _lates(cases: Sequence[Case]) -> Iterator[Late]:
     """The restarts after a delay whose create was seen."""
     for case in cases:
-        for delay in all_delays(case):
+        for delay in restarts(case):
             due = delay.due
             if delay.to_create is not None and due.delay_s > 0 and not due.alternatives:
                 late_s = delay.to_create.seconds - due.delay_s

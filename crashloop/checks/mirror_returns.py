@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import lost_watch, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import MirrorEvent, PodHistory
 from crashloop.model.admission import Admission
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import lost_watch, why_it_ended
+from crashloop.restarts.excuse import excuse
 from crashloop.spec.intervention import InterventionKind
+from crashloop.words import at_lines, seconds
 
 LATEST_S = 30.0
 """No text names a number. The deletion itself makes the kubelet sync the pod; where that sync is lost, it looks again 10 s to

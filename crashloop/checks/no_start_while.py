@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.absence import Absence, absences
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.stamps import Fact
 from crashloop.model.lateness import USUAL_START_S
+from crashloop.restarts.absences import Absence, absences
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.words import at_lines, seconds
 
 LEAST_DOWN_S = 10.0
 

@@ -1,9 +1,9 @@
 """Checker of what a scenario does to its control plane: without it, nothing was tried."""
 
-from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked, inconclusive
-from crashloop.checks.text import at_lines
+from crashloop.restarts.case import Case
 from crashloop.spec.intervention import NEED_OWN_CONTROL_PLANE
+from crashloop.words import at_lines
 
 
 def check_outages_as_planned(case: Case) -> Checked:

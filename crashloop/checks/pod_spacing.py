@@ -3,14 +3,14 @@
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.checks.job_ends import REACTS_WITHIN_S
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.job import replacement_s
 from crashloop.model.phase import FAILED
+from crashloop.restarts.case import Case
+from crashloop.words import at_lines, seconds
 
 
 class _Moment(NamedTuple):

@@ -2,13 +2,14 @@
 
 from itertools import pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.replacement import replaces_at_once
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.words import at_lines, count, seconds
 
 MOST, WITHIN_S = 3, 30.0
 """A container that runs for 1 s on the default curve has as many starts: the first, a free one, and one after 10 s."""

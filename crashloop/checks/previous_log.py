@@ -9,16 +9,15 @@ the init containers of a lost sandbox (pkg/kubelet/kuberuntime/kuberuntime_conta
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.collected_early import collected_early
-from crashloop.checks.evidence import ended_by_node, leaves_ns, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import LogFiles, PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import ended_by_node, leaves_ns, why_it_ended
+from crashloop.restarts.lives import collected_early, ran
 from crashloop.spec.pod import ContainerKind
+from crashloop.words import at_lines
 
 
 def check_previous_log(case: Case) -> Checked:

@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, leaves_ns, too_few
-from crashloop.checks.excuse import excuse
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
-from crashloop.checks.restart_all_triggers import ran, was_killed
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.planned_exit import failures_go_on
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost, leaves_ns
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran, was_killed
 from crashloop.spec.pod import GRACE_PERIOD_S, Container
 from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
 from crashloop.spec.program import KILLED
+from crashloop.words import at_lines, count, seconds
 
 LATE_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""

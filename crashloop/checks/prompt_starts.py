@@ -9,18 +9,18 @@ object.
 
 from collections.abc import Iterator, Sequence
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few_in_all
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import first_success, startup_probe
-from crashloop.checks.objects import missing_for
-from crashloop.checks.restart_all_triggers import resets_of
-from crashloop.checks.text import seconds
 from crashloop.checks.waits import Wait, doubt_of, judged_together
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import seconds
 
 MIN_WAITS = 9
 MOST_S = 5.0

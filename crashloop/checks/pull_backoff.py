@@ -7,15 +7,15 @@ such a look. So a pull that is due comes before the second look after that; no c
 from collections.abc import Iterator
 from itertools import pairwise
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.images import failed_pulls, pulled
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ImageRequest
 from crashloop.model.pulls import pull_delays
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
+from crashloop.words import at_lines, seconds
 
 MIN_DELAYS = 3
 MOST_LOOKS = 3

@@ -1,12 +1,12 @@
 """Checker of the password that pulls come with: that which the pull secret held."""
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
 from crashloop.checks.images import OK, pulled, requests_for
-from crashloop.checks.objects import held_over_time, possible_at
-from crashloop.checks.text import at_lines
+from crashloop.restarts.absences import held_over_time, possible_at
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
 from crashloop.spec.registry_image import PASSWORD_KEY
+from crashloop.words import at_lines
 
 
 def check_pull_credentials(case: Case) -> Checked:

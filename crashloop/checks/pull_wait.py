@@ -12,14 +12,14 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.images import OK, pulled
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.event import Channel
 from crashloop.history.recording import Gap, ImageRequest, KubernetesEvent, PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
 from crashloop.spec.duration import duration_seconds
+from crashloop.words import at_lines, count, seconds
 
 MIN_WAIT_S = 2.0
 ASKS_WITHIN_S = 1.0

@@ -3,17 +3,18 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, too_few, why_it_ended
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.images import OK, held_between, pulled, requests_for
-from crashloop.checks.objects import VERSION, offered_over_time
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.model.pulls import pulls_at_restart
+from crashloop.restarts.absences import VERSION, offered_over_time
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
 from crashloop.spec.registry_image import VERSION_VARIABLE, PullPolicy
+from crashloop.words import at_lines, count
 
 MIN_RESTARTS = 5
 

@@ -8,13 +8,13 @@ Both are False as soon as a pod fails, while its containers are still ended: the
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail
-from crashloop.checks.text import at_lines, count
 from crashloop.history.statuses import CONTAINERS_READY, READY, StatusReport
 from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.restarts.case import Case
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines, count
 
 
 def check_ready_conditions(case: Case) -> Checked:

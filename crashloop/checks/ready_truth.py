@@ -11,20 +11,22 @@ from itertools import zip_longest
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, lost_watch, unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded, successes_left
-from crashloop.checks.restart_all_triggers import Replacement, ran, replacements
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.restart_all import probes_go_on
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost, lost_watch, why_it_ended
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.words import at_lines, count, seconds
 
 WITHIN_NS = 1_000_000_000
 """Within this time after a time in whole seconds is what it says."""

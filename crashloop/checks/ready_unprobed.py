@@ -9,16 +9,16 @@ written over its last status as well (TerminatePod).
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail
 from crashloop.checks.ready_truth import ready_without_running
-from crashloop.checks.text import at_lines
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.restarts.case import Case
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import ProbeKind
+from crashloop.words import at_lines
 
 
 def check_ready_unprobed(case: Case) -> Checked:

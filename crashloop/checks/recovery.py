@@ -1,15 +1,15 @@
 """Checker of the recovery of a container that fails until what it depends on is back."""
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.lateness import latest_s
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
+from crashloop.words import at_lines, seconds
 
 
 def check_recovery(case: Case) -> Checked:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
-from crashloop.checks.case import Case
 from crashloop.checks.deadline import check_deadline
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
@@ -80,6 +79,7 @@ from crashloop.checks.state_metrics import check_state_metrics
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
+from crashloop.restarts.case import Case
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
     "admitted": check_admitted,

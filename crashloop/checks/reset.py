@@ -2,32 +2,34 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
+from crashloop.checks.checker import Need, Seen, checker
 from crashloop.checks.delays import judged
-from crashloop.checks.finding import Checked
-from crashloop.checks.measured_delay import delays_of
-from crashloop.checks.model_input import observed
+from crashloop.checks.finding import Finding
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import CounterLost, KeyChanged, Lived
+from crashloop.restarts.case import Case
+from crashloop.restarts.model_input import observed
+from crashloop.restarts.restart import restarts_of
 from crashloop.spec.pod import Container
 from crashloop.spec.program import Program
 
 
-def check_reset(case: Case) -> Checked:
+@checker("reset", Need("turned", 2, "delay", "after what may reset the counter", is_shown=False))
+def check_reset(case: Case, seen: Seen) -> Iterator[Finding]:
     """The delays after a turning point MUST be those due: the delay in which it fell or that follows it, and the next.
 
     Turning points are a life longer than all others, a recreated pod, an edited static pod, a kubelet restart and a changed
-    container. Needs two such delays.
+    container.
     """
-    around = [
+    around = (
         each
         for pod in case.pods
         for container in case.scenario.pod.containers
         for turns in [set(_turning_points(case, pod, container))]
-        for each in delays_of(case, pod, container.name)
+        for each in restarts_of(case, pod, container.name)
         if {each.due.restart, each.due.restart - 1} & turns
-    ]
-    return judged(case, around, least=2, rest="after what may reset the counter", counts=lambda _: True)
+    )
+    yield from judged(case, seen, around, "turned", counts=lambda each: each.shortest is not None)
 
 
 def _turning_points(case: Case, pod: PodHistory, container: Container) -> Iterator[int]:

@@ -1,15 +1,15 @@
 """Checker of an in-place resize whose resizePolicy needs a restart."""
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.statement_age import SLOW_API_NS
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
+from crashloop.restarts.absences import SLOW_API_NS
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.intervention import InterventionKind
+from crashloop.words import at_lines, seconds
 
 WITHIN_S = 5.0
 """An update of a pod makes the kubelet look at it at once; it stops the container within the grace period of 2 s."""

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot
 from crashloop.checks.finding import Finding, fail_unless
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, decided_after, ran, resets_of
-from crashloop.checks.text import at_lines
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decision
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot
+from crashloop.restarts.lives import ran
+from crashloop.restarts.owed import decided_after
+from crashloop.restarts.restart_all import RestartAllTrigger, resets_of
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines
 
 
 def left_out(case: Case, pod: PodHistory) -> Iterator[Finding]:

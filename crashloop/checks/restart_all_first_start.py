@@ -8,14 +8,15 @@ without a grace period, so the size of the pod hardly counts, and a single reset
 
 from collections.abc import Iterator, Sequence
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few, too_few_in_all
 from crashloop.checks.finding import Checked, Finding, fail_unless
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, ran, resets_of
-from crashloop.checks.restart_window import owed_until_ns
-from crashloop.checks.text import at_lines, seconds
 from crashloop.checks.waits import Wait, doubt_of, judged_together
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran
+from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart_all import RestartAllTrigger, resets_of
+from crashloop.words import at_lines, seconds
 
 MIN_RESETS = 3
 MOST_S = 5.0

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, too_few
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, first_begun, ran, resets_of, started_after
-from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot
+from crashloop.restarts.lives import first_begun, ran
+from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines
 
 MIN_RESETS = 1
 

@@ -6,19 +6,20 @@ containers are being restarted, and the condition and the phase beside them have
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, too_few, unwatched, why_it_ended
+from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import RestartAllTrigger, resets_of, started_after
-from crashloop.checks.statement_age import may_lag_ns
-from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import RESTARTING_ALL, StatusReport
 from crashloop.model.phase import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
+from crashloop.restarts.absences import may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns, why_it_ended
+from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines, count
 
 MIN_RESETS = 1
 

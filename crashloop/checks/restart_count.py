@@ -10,15 +10,16 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, lost_watch, stated_until_ns, unwatched, why_it_ended
+from crashloop.checks.evidence import unwatched
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.statement_age import SETTLED_NS, may_lag_ns
-from crashloop.checks.text import at_lines, count
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.purged_exit import counts_anew
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.words import at_lines, count
 
 MIN_RESTARTS = 1
 

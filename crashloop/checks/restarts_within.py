@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import count, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.lateness import latest_s
 from crashloop.model.restart_counts import START_S, delays_s, restarts_by
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.lives import ran
+from crashloop.words import count, seconds
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):

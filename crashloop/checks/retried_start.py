@@ -6,17 +6,18 @@ Theory of operation. A start is due from when the object is there, and every ini
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, leaves_ns, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.first_start import owed_starts
-from crashloop.checks.objects import ObjectState, missing_for
-from crashloop.checks.restart_all_triggers import ran, resets_of
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import PodHistory
 from crashloop.model.blocked_start import retry_s
+from crashloop.restarts.absences import ObjectState, missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, leaves_ns, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines, seconds
 
 
 def check_retried_start(case: Case) -> Checked:

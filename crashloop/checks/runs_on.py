@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, ended_by_node, leaves_ns, too_few
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail_unless
-from crashloop.checks.restart_all_triggers import ran, was_killed
-from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
+from crashloop.restarts.lives import ran, was_killed
 from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED
+from crashloop.words import at_lines
 
 
 def check_runs_on(case: Case) -> Checked:

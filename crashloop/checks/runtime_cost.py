@@ -9,14 +9,14 @@ were the most in 500 restarts on two busy cores.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from crashloop.checks.case import Case
 from crashloop.checks.evidence import too_few
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
+from crashloop.restarts.case import Case
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.words import at_lines, count
 
 MOST_EXITED = 10
 """Exited containers of a name that the runtime may hold at once."""

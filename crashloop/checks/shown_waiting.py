@@ -10,15 +10,16 @@ from itertools import groupby
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import too_few, why_it_ended
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, all_delays
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.event import Channel
 from crashloop.history.statuses import ContainerState, StatusReport
 from crashloop.model.waiting_reason import WAITING_REASON, shows_by_s
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.words import at_lines, seconds
 
 MIN_DELAYS = 3
 ON_ITS_WAY_NS = 1_000_000_000
@@ -119,11 +120,11 @@ def check_status_sequence(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"states": facts})
 
 
-def _over(case: Case) -> Iterator[MeasuredDelay]:
-    return (each for each in all_delays(case) if each.next is not None and each.window_ns is not None)
+def _over(case: Case) -> Iterator[Restart]:
+    return (each for each in restarts(case) if each.next is not None and each.window_ns is not None)
 
 
-def _shown(delay: MeasuredDelay) -> Iterator[Shown]:
+def _shown(delay: Restart) -> Iterator[Shown]:
     """Statuses with the waiting reason from the exit to the next start."""
     if delay.window_ns is None:
         return
@@ -139,12 +140,12 @@ def _shown(delay: MeasuredDelay) -> Iterator[Shown]:
             yield Shown(status, report.state, round((status.t_ns - from_ns) / 1e9, 3))
 
 
-def _watched(case: Case, delay: MeasuredDelay) -> bool:
+def _watched(case: Case, delay: Restart) -> bool:
     """Whether a status in that delay would have been seen: an outage that the scenario made hides it too."""
     return delay.window_ns is not None and next(case.recording.gaps_of(Channel.API, *delay.window_ns), None) is None
 
 
-def _shows_by_s(case: Case, delay: MeasuredDelay) -> float | None:
+def _shows_by_s(case: Case, delay: Restart) -> float | None:
     """By when CrashLoopBackOff shows at the latest, since the exit; None if it never does."""
     prediction = case.prediction
     others = prediction.containers[delay.container].other_sync_sources

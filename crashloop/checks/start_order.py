@@ -2,15 +2,15 @@
 
 from itertools import pairwise
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.objects import missing_for
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines
 
 
 def check_start_order(case: Case) -> Checked:

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, too_few, unwatched
+from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless
 from crashloop.checks.probe_answers import answers_of, has_succeeded
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.words import at_lines
 
 
 def check_started_truth(case: Case) -> Checked:

@@ -6,11 +6,11 @@ import msgspec
 
 from crashloop.checks.effective_config import effective_maximum
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.recording import ProcessEvent, Recording
 from crashloop.model.config import Curve, Refusal
 from crashloop.spec.duration import duration_seconds
 from crashloop.spec.scenario import StartupScenario
+from crashloop.words import at_lines, seconds
 
 _CRASH = re.compile(
     r"^(panic: .*|fatal error: .*|goroutine \d+ \[.*|\[signal SIG.*|\s+\S+\.go:\d+ \+0x[0-9a-f]+)$", re.MULTILINE

@@ -6,16 +6,17 @@ wait until the container has started.
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import is_journal_lost, too_few
-from crashloop.checks.excuse import excuse
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless
 from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.words import at_lines, seconds
 
 ASKED_WITHIN_S = 5.0
 """From a start to the first question, beyond a period of the probe: a relist, a sync and a start of a command."""

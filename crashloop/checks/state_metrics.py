@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import lost_watch, too_few
+from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.history.payload import SampleData
 from crashloop.history.recording import PodHistory, Sample
 from crashloop.history.statuses import ContainerReport
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import lost_watch
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.state_metrics import FAMILIES, LAST_CODE, LAST_REASON, RESTARTS, WAITING
 

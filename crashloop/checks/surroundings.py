@@ -2,13 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.objects import held_over_time, known_by_ns, possible_at
-from crashloop.checks.restart_all_triggers import ran
-from crashloop.checks.text import at_lines, count, seconds
 from crashloop.history.instances import Instance
 from crashloop.model.surroundings import (
     HOOK,
@@ -18,7 +12,13 @@ from crashloop.model.surroundings import (
     root_notes,
     volume_notes,
 )
+from crashloop.restarts.absences import held_over_time, known_by_ns, possible_at
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.pod import Container
+from crashloop.words import at_lines, count, seconds
 
 MIN_RESTARTS = 1
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.evidence import blind_spot, is_journal_lost, why_it_ended
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.restart_all_triggers import ran, was_killed
-from crashloop.checks.text import at_lines, seconds
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran, was_killed
 from crashloop.spec.intervention import InterventionKind, down_s
 from crashloop.spec.pod import Container
 from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.words import at_lines, seconds
 
 ASKED_AGAIN_S = 15.0
 """A kubelet whose connection was refused tries again after no more than that: gRPC's backoff, and a period of the probe."""

@@ -7,14 +7,14 @@ chance makes once in ten thousand times.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from crashloop.checks.case import Case
 from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.evidence import blind_spot
-from crashloop.checks.excuse import excuse
 from crashloop.checks.finding import Checked, Finding, fail_unless
 from crashloop.checks.mean_lateness import ESTIMATE
-from crashloop.checks.text import seconds
 from crashloop.history.recording import PodHistory
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot
+from crashloop.restarts.excuse import excuse
+from crashloop.words import seconds
 
 LATE_SHARE = 0.01
 """Of the waits."""

@@ -2,40 +2,40 @@
 
 from collections.abc import Iterator
 
-from crashloop.checks.case import Case
-from crashloop.checks.delays import judged
-from crashloop.checks.evidence import blind_spot, why_it_ended
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
-from crashloop.checks.measured_delay import MeasuredDelay, all_delays
-from crashloop.checks.outages import Outage, outages
-from crashloop.checks.restart_all_triggers import ran, was_killed
-from crashloop.checks.text import at_lines, seconds
+from crashloop.checks.checker import Need, Seen, checker
+from crashloop.checks.delays import MIN_DELAYS, is_delayed, judged
+from crashloop.checks.finding import Finding, fail, inconclusive
+from crashloop.restarts.absences import Outage, outages
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.intervention import InterventionKind
+from crashloop.words import at_lines, seconds
 
 LEAST_AWAY_S = 20.0
 
 
-def check_delays_while_away(case: Case) -> Checked:
+@checker("delays-while-away", Need("delays", MIN_DELAYS, "delay", "without the control plane", is_shown=False))
+def check_delays_while_away(case: Case, seen: Seen) -> Iterator[Finding]:
     """Delays that begin while the control plane is away MUST keep both bounds, and each restart due MUST come.
 
-    Needs min_delays delays that are not free and end before it is back.
+    Counted are those that end before it is back.
     """
     found = tuple(outages(case))
-    begun = [each for each in all_delays(case) if each.exit and any(one.has(each.exit.utc_ns) for one in found)]
+    begun = [each for each in restarts(case) if each.exit and any(one.has(each.exit.utc_ns) for one in found)]
 
-    def ended(delay: MeasuredDelay) -> bool:
-        within = delay.window_ns is not None and any(one.has(delay.window_ns[1]) for one in found)
-        return within and delay.due.delay_s > 0
+    def ended(each: Restart) -> bool:
+        within = each.window_ns is not None and any(one.has(each.window_ns[1]) for one in found)
+        return within and is_delayed(each)
 
-    checked = judged(case, begun, counts=ended, rest="without the control plane")
-    return Checked(findings=checked.findings, facts=checked.facts | _facts(found))
+    seen.facts |= _facts(found)
+    yield from judged(case, seen, begun, counts=ended)
 
 
-def check_killed_once_connected(case: Case) -> Checked:
-    """A container MUST NOT be killed for a deletion that was requested while its node was cut off, before that ends.
-
-    Needs min_away_s (20) seconds from the deletion to the connection, and the kill after that.
-    """
+@checker("killed-once-connected", "min_away_s (20) seconds from a deletion to the connection, and the kill after that")
+def check_killed_once_connected(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container MUST NOT be killed for a deletion that was requested while its node was cut off, before that ends."""
     found = tuple(outages(case))
     done = case.recording.interventions
     requested_ns = [each.t_ns for each in done if each.ok and each.data.action == InterventionKind.DELETE_POD]
@@ -43,10 +43,11 @@ def check_killed_once_connected(case: Case) -> Checked:
     needed_s = case.number("min_away_s", LEAST_AWAY_S)
     findings = [finding for cut, from_ns in during for finding in _kills(case, cut, from_ns)]
     longest_s = max(((cut.to_ns - from_ns) / 1e9 for cut, from_ns in during), default=0.0)
+    seen.facts |= _facts(found)
+    yield from findings
     if not findings and longest_s < needed_s:
         sentence = f"the node was cut off for {seconds(longest_s)} after a deletion, {seconds(needed_s)} needed"
-        findings.append(inconclusive(f"{sentence}: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts=_facts(found))
+        yield inconclusive(f"{sentence}: {why_it_ended(case)}.")
 
 
 def _facts(found: tuple[Outage, ...]) -> dict[str, list[float]]:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.checks.case import Memo
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
@@ -15,6 +14,7 @@ from crashloop.deviations import load_deviations
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.requirements import load_requirements
+from crashloop.restarts.case import Memo
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Judgement, Plan, Skip

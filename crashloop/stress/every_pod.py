@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.checks.case import Memo
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
 from crashloop.model.prediction import Prediction
 from crashloop.model.variants import Consulted
+from crashloop.restarts.case import Memo
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile

@@ -20,8 +20,7 @@ def test_every_checker_that_judges_a_requirement_exists() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EACH))
-def test_a_checker_says_what_it_needs_and_is_named_after_what_it_checks(name: str) -> None:
-    checker = EACH[name]
-    assert checker.__name__ == f"check_{name.replace('-', '_')}"
-    assert "Needs " in (checker.__doc__ or "")
-    assert "MUST" in (checker.__doc__ or "")
+def test_a_checker_is_named_after_what_it_checks(name: str) -> None:
+    find = getattr(EACH[name], "find", EACH[name])
+    assert find.__name__ == f"check_{name.replace('-', '_')}"
+    assert "MUST" in (find.__doc__ or "")

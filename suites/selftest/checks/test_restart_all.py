@@ -4,12 +4,12 @@ import pytest
 
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.judge import judge
-from crashloop.checks.model_input import observed
-from crashloop.checks.restart_all_triggers import replacements, resets_of
 from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.restarts.model_input import observed
+from crashloop.restarts.restart_all import replacements, resets_of
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs

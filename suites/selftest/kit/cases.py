@@ -4,13 +4,13 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.case import Case
 from crashloop.checks.finding import Checked
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput, JudgementInput
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
+from crashloop.restarts.case import Case
 from crashloop.spec.owner import Owner
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.policy import Action, RestartPolicy, restart_in

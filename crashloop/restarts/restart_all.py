@@ -1,24 +1,15 @@
 """RestartAllContainers in a recorded pod: which exits triggered it, and which instances it replaced."""
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 import msgspec
 
-from crashloop.checks.case import Case
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.lateness import DETECTION_S, START_SHARE_S
-from crashloop.model.restart import REDEFINED, Decided, Decision
-from crashloop.model.surroundings import SKIPPED
-from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.program import Program
-
-KILLED = 137
-NOTICED_NS = round(DETECTION_S * 1e9)
-"""A kubelet may learn of an exit as late as that."""
+from crashloop.model.restart import Decided, Decision
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_killed
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,29 +32,6 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
     trigger: RestartAllTrigger
     sure: bool
     """False if it may as well have replaced another instance of the container."""
-
-
-def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
-    """The container's instances whose process ran; one that was only created is a start that failed."""
-    return tuple(each for each in pod.instances(container) if each.has_run)
-
-
-def exited_by_itself(case: Case, container: str, number: int, instance: Instance) -> bool:
-    """Whether instance `number` ended as its program says it does."""
-    codes = _exit_codes(case.scenario.pod.container(container).program)
-    number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
-    return number < len(codes) and instance.exit_code == codes[number]
-
-
-@lru_cache(maxsize=64)
-def _exit_codes(program: Program) -> tuple[int, ...]:
-    return tuple(life.exit_code for life in program.each_life())
-
-
-def was_killed(case: Case, container: str, number: int, instance: Instance) -> bool:
-    """Whether somebody ended it before its program did."""
-    term = case.scenario.pod.container(container).exit_code_on_term
-    return not exited_by_itself(case, container, number, instance) and instance.exit_code in (term, KILLED)
 
 
 def resets_of(case: Case, pod: PodHistory) -> tuple[RestartAllTrigger, ...]:
@@ -91,7 +59,7 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
                     latest_ns = soonest_ns + removed.resolution_ns
                 else:
                     soonest_ns = exited.utc_ns
-                    latest_ns = _soonest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns
+                    latest_ns = earliest_ns(instances[number + 1 : number + 2]) or case.recording.end_ns
                 yield RestartAllTrigger(
                     container=spec.name,
                     exited=exited,
@@ -117,7 +85,7 @@ def replacements(case: Case, pod: PodHistory, container: str) -> Mapping[int, Re
 
 def _replacements(case: Case, pod: PodHistory, instances: tuple[Instance, ...]) -> dict[int, Replacement]:
     found: dict[int, Replacement] = {}
-    began_ns = [_soonest_ns((each,)) for each in instances]
+    began_ns = [earliest_ns((each,)) for each in instances]
     followed_ns = [each or case.recording.end_ns for each in (*began_ns, None)[1:]]
     times = tuple(zip(instances, began_ns, followed_ns, strict=True))
     for reset in resets_of(case, pod):
@@ -138,63 +106,6 @@ def _fits(reset: RestartAllTrigger, instance: Instance, began_ns: int | None, fo
     return exited is None or exited.utc_ns is None or exited.utc_ns <= reset.latest_ns
 
 
-def _soonest_ns(instances: tuple[Instance, ...]) -> int | None:
-    """When the first of these instances was created or, if that was not seen, started; a short life may be stamped backwards."""
-    known = [
-        fact.utc_ns
-        for each in instances[:1]
-        for fact in ((each.created,) if each.created else (each.start, each.exit))
-        if fact is not None and fact.utc_ns is not None
-    ]
-    return min(known, default=None)
-
-
-def decided_after(
-    case: Case,
-    container: str,
-    number: int,
-    instance: Instance,
-    following: Instance | None,
-    replaced: Replacement | None,
-) -> Decided:
-    """What the model decides after the exit of instance `number`; a RestartAllContainers restarts it in any case.
-
-    Only a following instance shows whether a kubelet heard of a new image before it noticed the exit.
-    """
-    if replaced is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
-        return replaced.trigger.decided
-    killed = was_killed(case, container, number, instance)
-    if (killed or following is not None) and _was_redefined(case, container, instance):
-        return REDEFINED
-    return case.decided(container, instance, killed=killed, following=following)
-
-
-def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
-    """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew."""
-    began_ns, exited = _soonest_ns((instance,)) or 0, instance.exit
-    from_ns = began_ns if instance.created else began_ns - round(START_SHARE_S * 1e9)
-
-    def unnoticed(at_ns: int) -> bool:
-        if exited is None or exited.utc_ns is None:
-            return True
-        late_ns = at_ns - exited.utc_ns - NOTICED_NS
-        return late_ns <= 0 or late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
-
-    return any(
-        done.ok
-        and done.data.action == InterventionKind.CHANGE_IMAGE
-        and (done.data.arguments or {}).get("container", container) == container
-        and from_ns <= done.t_ns
-        and unnoticed(done.t_ns)
-        for done in case.recording.interventions
-    )
-
-
 def started_after(pod: PodHistory, reset: RestartAllTrigger, end_ns: int) -> Instance | None:
     """The first instance of the source that began between a reset and `end_ns`; None if the reset was not carried out."""
     return first_begun(ran(pod, reset.container), reset.latest_ns, end_ns)
-
-
-def first_begun(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Instance | None:
-    """The first instance that began in that time."""
-    return next((each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns), None)

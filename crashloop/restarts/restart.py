@@ -1,4 +1,4 @@
-"""The delays of a container beside the due ones: where history and model meet.
+"""Every restart of a container, beside what was due: where history and model meet.
 
 Theory of operation. Every exit is followed by a delay. The promise is exit -> next start, and no channel can make it look
 shorter, so the shortest reading decides whether a start was too early. The kubelet checks the delay before it creates the
@@ -12,10 +12,6 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.case import Case
-from crashloop.checks.excuse import late_window
-from crashloop.checks.model_input import observed
-from crashloop.checks.restart_all_triggers import Replacement, decided_after, ran, replacements
 from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
@@ -23,9 +19,15 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, Span, span
 from crashloop.model.backoff import Due
 from crashloop.model.restart import Decided
+from crashloop.restarts.case import Case
+from crashloop.restarts.excuse import late_window
+from crashloop.restarts.lives import ran
+from crashloop.restarts.model_input import observed
+from crashloop.restarts.owed import decided_after
+from crashloop.restarts.restart_all import Replacement, replacements
 
 
-class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Restart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What followed an exit: the start by restart `due.restart`, if there was one."""
 
     pod: PodHistory
@@ -68,15 +70,15 @@ class MeasuredDelay(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return attempt if attempt is not None and not attempt.has_run else None
 
 
-def delays_of(case: Case, pod: PodHistory, container: str) -> tuple[MeasuredDelay, ...]:
+def restarts_of(case: Case, pod: PodHistory, container: str) -> tuple[Restart, ...]:
     """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
     key = case.prediction.deviations, pod.uid, container
     if key not in case.memo.delays:
-        case.memo.delays[key] = tuple(_delays(case, pod, container))
+        case.memo.delays[key] = tuple(_restarts(case, pod, container))
     return case.memo.delays[key]
 
 
-def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDelay]:
+def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
     instances = ran(pod, container)
     replaced = replacements(case, pod, container)
     begins = case.in_force_at(instances[0].begun_ns if instances else None)
@@ -88,7 +90,7 @@ def _delays(case: Case, pod: PodHistory, container: str) -> Iterator[MeasuredDel
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
         window_ns = _window_ns(previous, following) if following else None
-        yield MeasuredDelay(
+        yield Restart(
             pod=pod,
             container=container,
             due=due,
@@ -151,8 +153,8 @@ def _slewed(clocks: Clocks, exited: Fact | None, started: Fact | None) -> Span |
     return msgspec.structs.replace(delay, step_ns=delay.step_ns + clocks.drift_ns(exited.own_ns, started.own_ns))
 
 
-def all_delays(case: Case) -> Iterator[MeasuredDelay]:
+def restarts(case: Case) -> Iterator[Restart]:
     """The delays of every container of every pod of the recording."""
     for pod in case.pods:
         for container in case.scenario.pod.containers:
-            yield from delays_of(case, pod, container.name)
+            yield from restarts_of(case, pod, container.name)

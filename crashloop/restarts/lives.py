@@ -6,10 +6,17 @@ Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers; p
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.model.surroundings import SKIPPED
+from crashloop.restarts.case import Case
+from crashloop.spec.program import Program
+
+KILLED = 137
 
 PERIOD_NS = 59_000_000_000
 """A kubelet that removes exited instances more often than once a minute, and a second for stamps, does it by another rule."""
@@ -38,3 +45,42 @@ def _removed_while_created(instance: Instance, following: Instance) -> int | Non
     gone_ns = started.utc_ns + PASS_NS if exited is None or exited.utc_ns is None else exited.utc_ns
     ends_ns = min(started.utc_ns + PASS_NS, gone_ns)
     return removed.utc_ns if created.utc_ns + created.resolution_ns < removed.utc_ns < ends_ns else None
+
+
+def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
+    """The container's instances whose process ran; one that was only created is a start that failed."""
+    return tuple(each for each in pod.instances(container) if each.has_run)
+
+
+def exited_by_itself(case: Case, container: str, number: int, instance: Instance) -> bool:
+    """Whether instance `number` ended as its program says it does."""
+    codes = _exit_codes(case.scenario.pod.container(container).program)
+    number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
+    return number < len(codes) and instance.exit_code == codes[number]
+
+
+@lru_cache(maxsize=64)
+def _exit_codes(program: Program) -> tuple[int, ...]:
+    return tuple(life.exit_code for life in program.each_life())
+
+
+def was_killed(case: Case, container: str, number: int, instance: Instance) -> bool:
+    """Whether somebody ended it before its program did."""
+    term = case.scenario.pod.container(container).exit_code_on_term
+    return not exited_by_itself(case, container, number, instance) and instance.exit_code in (term, KILLED)
+
+
+def earliest_ns(instances: tuple[Instance, ...]) -> int | None:
+    """When the first of these instances was created or, if that was not seen, started; a short life may be stamped backwards."""
+    known = [
+        fact.utc_ns
+        for each in instances[:1]
+        for fact in ((each.created,) if each.created else (each.start, each.exit))
+        if fact is not None and fact.utc_ns is not None
+    ]
+    return min(known, default=None)
+
+
+def first_begun(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Instance | None:
+    """The first instance that began in that time."""
+    return next((each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns), None)

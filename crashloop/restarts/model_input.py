@@ -4,10 +4,6 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
-from crashloop.checks.case import Case
-from crashloop.checks.collected_early import collected_early
-from crashloop.checks.objects import missing_for
-from crashloop.checks.restart_all_triggers import ran, replacements, was_killed
 from crashloop.history.recording import PodHistory
 from crashloop.model.lives import (
     ChangedPart,
@@ -21,6 +17,10 @@ from crashloop.model.lives import (
     StartsBlocked,
 )
 from crashloop.model.purged_exit import ends_delay
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import collected_early, ran, was_killed
+from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind
 

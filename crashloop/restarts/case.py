@@ -28,11 +28,11 @@ class Memo:
         """No variant, as all judgements by the promise have it."""
         self.predictions: dict[frozenset[str], Prediction] = {}
         self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
-        """By pod uid and container: crashloop.checks.measured_delay.MeasuredDelay."""
+        """By pod uid and container: crashloop.restarts.restart.Restart."""
         self.resets: dict[tuple[frozenset[str], str], tuple[Any, ...]] = {}
-        """By pod uid: crashloop.checks.restart_all_triggers.RestartAllTrigger."""
+        """By pod uid: crashloop.restarts.restart_all.RestartAllTrigger."""
         self.replacements: dict[tuple[frozenset[str], str, str], dict[int, Any]] = {}
-        """By pod uid and container: crashloop.checks.restart_all_triggers.Replacement of each instance, by ordinal."""
+        """By pod uid and container: crashloop.restarts.restart_all.Replacement of each instance, by ordinal."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,10 @@ without better evidence (`history.host`). CPU pressure never excuses delays that
 (`repetition`): stalls scatter, and neither faults nor a slow disk do.
 """
 
-from crashloop.checks.case import Case
-from crashloop.checks.text import seconds
 from crashloop.history.host import Held
+from crashloop.restarts.case import Case
 from crashloop.spec.scenario import POKE_EVERY_S, Mode
+from crashloop.words import seconds
 
 OWN_S = 0.1
 """What a sync and a create take on a calm host: at most about 30 ms and 60 ms."""

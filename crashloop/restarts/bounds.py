@@ -1,0 +1,182 @@
+"""One restart against its bounds: too early, too late, or never. The lower bound is exact; proven stalls extend the upper one.
+
+Each answer has the numbers of a finding and the doubt that makes it open; a checker writes the sentence.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from crashloop.history.event import Channel
+from crashloop.history.stamps import Fact, Span
+from crashloop.model.backoff import Due
+from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
+from crashloop.model.restart import Decision
+from crashloop.restarts.absences import never_back
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart import Restart
+from crashloop.spec.pod import ContainerKind
+from crashloop.words import at_lines, count, seconds
+
+LEAST_ALIKE = 3
+"""Delays of one length that have to be late, and all of them."""
+ALIKE_S = 2.0
+"""By how much they may differ in how late they are."""
+
+RestartKey = tuple[str, str, int]
+"""Pod, container and number of the restart."""
+
+
+class Early(msgspec.Struct, frozen=True, kw_only=True):
+    """A start, or a create, before the due delay had passed."""
+
+    due: Due
+    """The window that begins first."""
+    taken: Span
+    verb: str
+    """Of the start, which users see; of the create where the start alone would not have been too early."""
+    stepped_s: float
+    """By how much the wall clock, by which the kubelet waits, jumped meanwhile."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a jump of the wall clock explains it."""
+        return self.stepped_s >= self.due.delay_s - self.taken.seconds
+
+
+class Late(msgspec.Struct, frozen=True, kw_only=True):
+    """A create, or where none was seen a start, after the last moment that the model allows."""
+
+    due: Due
+    """The window it was late for."""
+    taken: Span
+    verb: str
+    excess_s: float
+    allowance_s: float
+    """What of the excess the start itself may have taken, where no create was seen."""
+
+
+class Overdue(msgspec.Struct, frozen=True, kw_only=True):
+    """A restart that was not seen, although the recording goes on beyond the latest moment allowed."""
+
+    due: Due
+    """The window that ends last."""
+    exited: Fact
+    waited_s: float
+    """From the exit to the end of the recording, or of the time in which a restart was owed."""
+    doubt: str | None
+    """Why the restart may have come unseen, or what held it up."""
+    further_lines: tuple[int, ...] = ()
+    """History lines that the doubt rests on, besides the exit's."""
+
+
+def early(case: Case, restart: Restart) -> Early | None:
+    """`start - exit >= due`, exact but for the channel's resolution; None if that holds.
+
+    Where the model leaves several windows open, a start before all of them.
+    """
+    shortest, soonest = restart.shortest, restart.soonest
+    if shortest is None or soonest is None or _open_windows(restart, soonest):
+        return None
+    verb, taken = ("came", shortest) if not _open_windows(restart, shortest) else ("was created", soonest)
+    least = min(restart.due.windows, key=lambda due: due.delay_s)
+    return Early(due=least, taken=taken, verb=verb, stepped_s=stepped_s(case, restart))
+
+
+def stepped_s(case: Case, restart: Restart) -> float:
+    """By how much the wall clock, by which the kubelet waits, jumped in the delay."""
+    window_ns = restart.window_ns
+    return case.recording.clocks.step_within_ns(*window_ns) / 1e9 if window_ns else 0.0
+
+
+def late(restart: Restart) -> Late | None:
+    """By how much a restart was later than the kubelet's own retry allows; None if it was not.
+
+    Where the model leaves several windows open, a create after the last of those that had begun.
+    """
+    shortest, soonest = restart.shortest, restart.soonest
+    begun = _open_windows(restart, soonest) if soonest else ()
+    if shortest is None or not begun:
+        return None
+    due = begun[0] if len(begun) == 1 else max(begun, key=lambda each: each.latest_s)
+    taken, verb, allowance_s, tolerance_s = restart.to_create, "was created", 0.0, 0.0
+    if taken is None:
+        taken, verb, allowance_s = shortest, "came", START_SHARE_S
+        tolerance_s = 0.0 if Channel.RUNTIME in restart.pod.channels else USUAL_START_S
+    excess_s = taken.seconds - due.latest_s
+    if excess_s - tolerance_s < 1e-9:
+        return None
+    return Late(due=due, taken=taken, verb=verb, excess_s=excess_s, allowance_s=allowance_s)
+
+
+def overdue(case: Case, restart: Restart) -> Overdue | None:
+    """A due restart of which the recording shows no start; None if nothing is missing yet, or if the pod ended before that."""
+    exited = restart.exit
+    if restart.next is not None or exited is None or exited.utc_ns is None:
+        return None
+    last = max(restart.due.windows, key=lambda due: due.latest_s)
+    until_ns = min(case.recording.end_ns, owed_until_ns(case, restart.pod) or case.recording.end_ns)
+    waited_s = (until_ns - exited.utc_ns) / 1e9
+    if waited_s <= last.latest_s or restart.decided.decision is Decision.STOP or awaits_init(case, restart):
+        return None
+    window_ns = (exited.utc_ns, until_ns)
+    attempted, gone = restart.failed_attempt, never_back(case, until_ns)
+    blind = blind_spot(case, restart.pod, restart.pod.instances(restart.container), *window_ns)
+    lines: tuple[int, ...] = ()
+    if attempted is not None:
+        doubt, lines = "A container was created for it and never ran", attempted.lines
+    elif blind is not None:
+        doubt = f"A start could have gone unseen: {blind}"
+    elif gone is not None:
+        doubt, lines = f"The kubelet was ended meanwhile {at_lines([gone])} and not seen again", (gone,)
+    else:
+        doubt = excuse(case, window_ns, last.delay_s, waited_s - last.latest_s) or ""
+    return Overdue(due=last, exited=exited, waited_s=waited_s, doubt=doubt or None, further_lines=lines)
+
+
+def awaits_init(case: Case, restart: Restart) -> bool:
+    """Whether init containers run again before the restart: then it comes when they are done, which nobody promises."""
+    pod = case.scenario.pod
+    return (
+        restart.decided.decision is Decision.RESTART_ALL
+        and pod.container(restart.container).kind is ContainerKind.REGULAR
+        and bool(pod.of_kind(ContainerKind.INIT))
+    )
+
+
+def key_of(restart: Restart) -> RestartKey:
+    """The restart's place in a recording."""
+    return restart.pod.uid, restart.container, restart.due.restart
+
+
+def late_alike(restarts: Sequence[Restart]) -> dict[RestartKey, str]:
+    """The restarts that are late by about the same as all others of their container and delay, each with the sentence for it.
+
+    Stalls of a host scatter; neither faults of a kubelet nor a slow disk do.
+    """
+    found: dict[RestartKey, str] = {}
+    groups: dict[tuple[str, str, float], list[Restart]] = defaultdict(list)
+    for each in restarts:
+        if each.shortest is not None:
+            groups[each.pod.uid, each.container, each.due.delay_s].append(each)
+    for (_, _, due_s), group in groups.items():
+        excesses = [seen.excess_s for each in group if (seen := late(each)) is not None]
+        if len(group) < LEAST_ALIKE or len(excesses) < len(group) or max(excesses) - min(excesses) > ALIKE_S:
+            continue
+        by = f"{seconds(min(excesses))} to {seconds(max(excesses))}"
+        exceeded = f"All {count(len(group), 'delay')} of {seconds(due_s)} exceeded their bounds, by {by}"
+        sentence = f"{exceeded}, which no CPU pressure explains."
+        found |= dict.fromkeys(map(key_of, group), sentence)
+    return found
+
+
+def _open_windows(restart: Restart, seen: Span) -> tuple[Due, ...]:
+    """The windows that may have begun by the end of that span."""
+    due, longest_ns = restart.due, seen.longest_ns
+    if not due.alternatives:
+        return (due,) if round(due.delay_s * 1e9) <= longest_ns else ()
+    return tuple(each for each in due.windows if round(each.delay_s * 1e9) <= longest_ns)
