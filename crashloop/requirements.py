@@ -36,7 +36,7 @@ CATALOGUE = Path(__file__).parent / "catalogue"
 SLO_ROWS = MANIFESTS / "slo"
 """What `slos` of a requirement may name."""
 
-CHECKED: Mapping[str, str] = {"no-early-restart": "BACKOFF-2", "highest-rate": "LOAD-16"}
+CHECKED: Mapping[str, str] = {"highest-rate": "LOAD-16"}
 """Checks of a stress run (crashloop.stress.checks) that judge a requirement, and which."""
 
 _ID = re.compile(r"[A-Z]+-?[1-9][0-9]*")

@@ -7,10 +7,9 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.model.restart import Decision
 from crashloop.restarts.absences import missing_for
-from crashloop.restarts.bounds import Late, awaits_init, early, key_of, late, late_alike, overdue, stepped_s
+from crashloop.restarts.bounds import awaits_init, early, key_of, late, late_alike, overdue, stepped_s, why_late
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
-from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.pod import Container
@@ -180,20 +179,11 @@ def too_late(case: Case, restart: Restart, *, repeated: str | None = None) -> Fi
         f"{restart.name} {seen.verb} {seconds(seen.taken.seconds, unlike=due.latest_s)} after the exit {at_lines(lines)}; "
         f"{seconds(due.delay_s)} was due, and {seconds(due.latest_s)} at the latest: {due.reason}."
     )
-    doubt = _why_late(case, restart, seen)
+    doubt = why_late(case, restart, seen)
     if doubt is not None and repeated is not None and seen.excess_s > seen.allowance_s:
-        doubt = _why_late(case, restart, seen, repeated=True)
+        doubt = why_late(case, restart, seen, repeated=True)
         said = said if doubt else f"{said} {repeated}"
     return fail_unless(doubt, said, *lines)
-
-
-def _why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False) -> str | None:
-    """What leaves open whether the kubelet was late; None: nothing does."""
-    if seen.excess_s <= seen.allowance_s:
-        share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
-        return f"The runtime's create was not seen, and {share}"
-    asked_s = seen.excess_s - seen.allowance_s
-    return excuse(case, restart.window_ns, seen.due.delay_s, asked_s, repeated=repeated)
 
 
 def missing_restart(case: Case, restart: Restart, because: str) -> Finding | None:

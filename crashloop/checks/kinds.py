@@ -25,9 +25,8 @@ from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.checks.sums import TextCase, check_sums
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.model.prediction import predict, predict_startup
-from crashloop.model.stored_pod import as_stored
-from crashloop.restarts.case import Case
+from crashloop.model.prediction import predict_startup
+from crashloop.restarts.case import Case, case_of
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 
 Variants = frozenset[str]
@@ -46,17 +45,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _pod_case(declared: PodScenario, judgement: JudgementInput, variants: Variants) -> Case:
-    scenario = as_stored(declared, variants)
-    predictions = judgement.memo.predictions
-    if variants not in predictions:
-        predictions[variants] = predict(scenario, judgement.profile, judgement.version, variants, later=judgement.later)
-    return Case(
-        scenario=scenario,
-        profile=judgement.profile,
-        later=judgement.later,
-        prediction=predictions[variants],
-        recording=judgement.recording,
+    return case_of(
+        declared,
+        judgement.recording,
+        judgement.profile,
+        judgement.version,
         memo=judgement.memo,
+        variants=variants,
+        later=judgement.later,
         parameters=_parameters(judgement),
     )
 

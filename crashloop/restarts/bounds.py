@@ -22,6 +22,9 @@ from crashloop.restarts.restart import Restart
 from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, count, seconds
 
+LOST_AFTER_S = 30.0
+"""A restart that is so much later than its latest moment counts as lost: as long as a second look of a kubelet takes at most, so
+that a burst of its own work is no loss (pkg/kubelet/pod_workers.go@v1.37.1, half of a retry of 60 s at most)."""
 LEAST_ALIKE = 3
 """Delays of one length that have to be late, and all of them."""
 ALIKE_S = 2.0
@@ -113,13 +116,32 @@ def late(restart: Restart) -> Late | None:
     return Late(due=due, taken=taken, verb=verb, excess_s=excess_s, allowance_s=allowance_s)
 
 
-def overdue(case: Case, restart: Restart) -> Overdue | None:
-    """A due restart of which the recording shows no start; None if nothing is missing yet, or if the pod ended before that."""
+def latest_s(restart: Restart) -> float:
+    """The upper bound of exit to create: by the windows that had begun when it came, by all of them while it is missing."""
+    begun = _open_windows(restart, restart.soonest) if restart.soonest else ()
+    return max(each.latest_s for each in begun or restart.due.windows)
+
+
+def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False) -> str | None:
+    """What leaves open whether the kubelet was late; None: nothing does."""
+    if seen.excess_s <= seen.allowance_s:
+        share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
+        return f"The runtime's create was not seen, and {share}"
+    asked_s = seen.excess_s - seen.allowance_s
+    return excuse(case, restart.window_ns, seen.due.delay_s, asked_s, repeated=repeated)
+
+
+def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdue | None:
+    """A due restart of which the recording shows no start; None if nothing is missing yet, or if the pod ended before that.
+
+    `until_ns`: the end of its observation (UTC), if that is before the end of the recording.
+    """
     exited = restart.exit
     if restart.next is not None or exited is None or exited.utc_ns is None:
         return None
     last = max(restart.due.windows, key=lambda due: due.latest_s)
-    until_ns = min(case.recording.end_ns, owed_until_ns(case, restart.pod) or case.recording.end_ns)
+    ends_ns = (case.recording.end_ns, until_ns, owed_until_ns(case, restart.pod))
+    until_ns = min(each for each in ends_ns if each is not None)
     waited_s = (until_ns - exited.utc_ns) / 1e9
     if waited_s <= last.latest_s or restart.decided.decision is Decision.STOP or awaits_init(case, restart):
         return None

@@ -1,6 +1,6 @@
 """The input of a checker: one scenario as declared, as predicted and as recorded."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -8,13 +8,15 @@ import msgspec
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
 from crashloop.model.in_force import InForce
-from crashloop.model.prediction import Prediction
+from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide, stranded
-from crashloop.model.variants import Consulted
+from crashloop.model.stored_pod import as_stored
+from crashloop.model.variants import DOCUMENTED, Consulted
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
+from crashloop.spec.version import KubernetesVersion
 
 CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 """Interventions that change the definition of a container."""
@@ -23,10 +25,12 @@ CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 class Memo:
     """What the judgements on one recorded scenario have in common, worked out once; keys begin with the model's variants."""
 
-    def __init__(self) -> None:
-        self.documented = Consulted()
+    def __init__(self, played: "Memo | None" = None) -> None:
+        """`played` has met a pod that is alike, on a kubelet that is: the model does not play it through again."""
+        # A prediction asks its own Consulted for variants, so both belong together.
+        self.documented: Consulted = played.documented if played else Consulted()
         """No variant, as all judgements by the promise have it."""
-        self.predictions: dict[frozenset[str], Prediction] = {}
+        self.predictions: dict[frozenset[str], Prediction] = played.predictions if played else {}
         self.delays: dict[tuple[frozenset[str], str, str], tuple[Any, ...]] = {}
         """By pod uid and container: crashloop.restarts.restart.Restart."""
         self.resets: dict[tuple[frozenset[str], str], tuple[Any, ...]] = {}
@@ -146,3 +150,33 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def number(self, parameter: str, default: float) -> float:
         """A numeric parameter of the requirement."""
         return float(self.parameters.get(parameter, default))
+
+
+def case_of(
+    declared: PodScenario,
+    recording: Recording,
+    profile: KubeletProfile,
+    version: KubernetesVersion,
+    *,
+    memo: Memo,
+    variants: frozenset[str] = DOCUMENTED,
+    later: tuple[KubeletProfile, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> Case:
+    """A recorded scenario beside what the model promises of it under these variants. `version` is the cluster's.
+
+    Raises UsageError if a kubelet does not start with one of the profiles.
+    """
+    asked = variants or memo.documented
+    scenario = as_stored(declared, asked)
+    if asked not in memo.predictions:
+        memo.predictions[asked] = predict(scenario, profile, version, asked, later=later)
+    return Case(
+        scenario=scenario,
+        profile=profile,
+        later=later,
+        prediction=memo.predictions[asked],
+        recording=recording,
+        memo=memo,
+        parameters=dict(parameters or {}),
+    )

@@ -65,9 +65,19 @@ def _exit_codes(program: Program) -> tuple[int, ...]:
 
 
 def was_killed(case: Case, container: str, number: int, instance: Instance) -> bool:
-    """Whether somebody ended it before its program did."""
-    term = case.scenario.pod.container(container).exit_code_on_term
-    return not exited_by_itself(case, container, number, instance) and instance.exit_code in (term, KILLED)
+    """Whether somebody ended it before its program did; of a program that nobody knows, `may_be_killed` says what is possible."""
+    spec = case.scenario.pod.container(container)
+    if not spec.program.known or exited_by_itself(case, container, number, instance):
+        return False
+    return instance.exit_code in (spec.exit_code_on_term, KILLED)
+
+
+def may_be_killed(case: Case, container: str, instance: Instance) -> bool:
+    """Whether a probe or a hook may have ended a life of a user's own container, of whose program nothing is known."""
+    soonest_s, began_ns = case.scenario.pod.container(container).killed_after_s, instance.start_ns
+    if soonest_s is None or began_ns is None:
+        return soonest_s is not None
+    return instance.exit_ns is None or instance.exit_ns - began_ns >= soonest_s * 1e9
 
 
 def earliest_ns(instances: tuple[Instance, ...]) -> int | None:

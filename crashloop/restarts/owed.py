@@ -8,7 +8,7 @@ from crashloop.model.restart import REDEFINED, Decided
 from crashloop.restarts.absences import SETTLED_NS
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node, leaves_ns
-from crashloop.restarts.lives import earliest_ns, was_killed
+from crashloop.restarts.lives import earliest_ns, may_be_killed, was_killed
 from crashloop.restarts.phases import phases_of
 from crashloop.restarts.restart_all import Replacement
 from crashloop.spec.intervention import InterventionKind
@@ -50,6 +50,34 @@ def decided_after(
     if (killed or following is not None) and _was_redefined(case, container, instance):
         return REDEFINED
     return case.decided(container, instance, killed=killed, following=following)
+
+
+def owed_after(
+    case: Case,
+    container: str,
+    number: int,
+    instance: Instance,
+    following: Instance | None,
+    replaced: Replacement | None,
+) -> Decided | None:
+    """The same; None where the evidence leaves open whether a restart is owed.
+
+    That is so after an exit without a code, and in a user's own pod after a life that may have been killed, where that matters: a
+    hook that hangs holds every restart up, and a kill is no exit that could restart all containers.
+    """
+    if instance.exit_code is None:
+        return None
+    pod = case.scenario.pod
+    unknown = [each for each in pod.containers if not each.program.known]
+    if any(each.post_start for each in unknown):
+        return None
+    if pod.restarts_all and any(each.killed_after_s is not None for each in unknown):
+        return None
+    decided = decided_after(case, container, number, instance, following, replaced)
+    if replaced is None and may_be_killed(case, container, instance):
+        killed = case.decided(container, instance, killed=True, following=following)
+        return decided if killed.decision is decided.decision else None
+    return decided
 
 
 def _was_redefined(case: Case, container: str, instance: Instance) -> bool:

@@ -23,8 +23,9 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.excuse import late_window
 from crashloop.restarts.lives import ran
 from crashloop.restarts.model_input import observed
-from crashloop.restarts.owed import decided_after
+from crashloop.restarts.owed import decided_after, owed_after
 from crashloop.restarts.restart_all import Replacement, replacements
+from crashloop.restarts.unknown_programs import is_delay_known
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -71,7 +72,10 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def restarts_of(case: Case, pod: PodHistory, container: str) -> tuple[Restart, ...]:
-    """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown."""
+    """The delay after each exit of a container, in order. Ends before the first instance whose times are unknown.
+
+    Of a user's own pod those are left out that a kill or a pull may have lengthened.
+    """
     key = case.prediction.deviations, pod.uid, container
     if key not in case.memo.delays:
         case.memo.delays[key] = tuple(_restarts(case, pod, container))
@@ -85,6 +89,8 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
     for ideal in case.prediction.dues_for(container, observed(case, pod, container), begins):
         previous = instances[ideal.restart - 1]
         following = instances[ideal.restart] if ideal.restart < len(instances) else None
+        if not is_delay_known(case, pod, container, previous, following):
+            continue
         reset = replaced.get(previous.ordinal)
         due = _since_trigger(ideal, previous, reset)
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
@@ -151,6 +157,34 @@ def _slewed(clocks: Clocks, exited: Fact | None, started: Fact | None) -> Span |
     if delay is None or exited is None or started is None:
         return None
     return msgspec.structs.replace(delay, step_ns=delay.step_ns + clocks.drift_ns(exited.own_ns, started.own_ns))
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One exit of a container, whether a restart is owed after it, and what followed."""
+
+    number: int
+    """Of the restart after it, from 1."""
+    instance: Instance
+    following: Instance | None
+    """The next instance that ran, or the newest one, which may still start."""
+    decided: Decided | None
+    """None where that depends on what is not known: whether a life was killed, or with which code it ended."""
+    restart: Restart | None
+    """None where no delay is known."""
+
+
+def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[Exit]:
+    """Every exit of a container of the scenario, in order, also those whose time is not known."""
+    delays = {each.due.restart: each for each in restarts_of(case, pod, container)}
+    replaced = replacements(case, pod, container)
+    newest = pod.instances(container)[-1:]
+    instances = ran(pod, container)
+    followers = (*instances[1:], *(each for each in newest if not each.has_run), None)
+    for number, (instance, following) in enumerate(zip(instances, followers, strict=False), start=1):
+        if instance.exit is None:
+            continue
+        decided = owed_after(case, container, number - 1, instance, following, replaced.get(instance.ordinal))
+        yield Exit(number=number, instance=instance, following=following, decided=decided, restart=delays.get(number))
 
 
 def restarts(case: Case) -> Iterator[Restart]:

@@ -1,7 +1,7 @@
-"""Lifecycles of pods from histories: ground truth and watch events, with the due delay after every exit."""
+"""Lifecycles of pods from histories: ground truth and watch events, with what the one reading of restarts says of every exit."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -9,92 +9,73 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerReport, StatusReport
-from crashloop.model.backoff import Due, dues
-from crashloop.model.config import Curve
-from crashloop.model.lives import CounterLost, Lived, Observed
-from crashloop.slo.types import Lifecycle, Restart, RestartAll
+from crashloop.model.restart import Decision
+from crashloop.restarts.bounds import LOST_AFTER_S, awaits_init, early, late, latest_s, overdue, stepped_s, why_late
+from crashloop.restarts.case import Case
+from crashloop.restarts.restart import Exit, exits_of
+from crashloop.restarts.restart import Restart as Judged
+from crashloop.restarts.restart_all import resets_of
+from crashloop.slo.types import Lifecycle, Lost, Restart, RestartAll
 from crashloop.spec.pod import ContainerKind
-from crashloop.spec.scenario import Mode
-from crashloop.spec.version import KubernetesVersion
-
-Decides = Callable[[str, int | None], bool]
-"""A predicate of a container's name and exit code."""
-Expects = Callable[[str, int | None], bool | None]
-"""The same; None where it is not known."""
-
-
-class Promise(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of the due delays."""
-
-    curve: Curve
-    version: KubernetesVersion
-    mode: Mode = Mode.NATURAL
-    counter_lost_ns: tuple[int, ...] = ()
-    """Restarts of the node's kubelet, which reset all counters."""
 
 
 def lifecycles(
     recording: Recording,
+    case: Case | None = None,
     *,
     group: str = "",
     stateless: bool = True,
-    promise: Promise | None = None,
-    expects: Expects | None = None,
-    triggers: Decides | None = None,
     until_ns: int | None = None,
+    has_known_delays: bool = True,
 ) -> tuple[Lifecycle, ...]:
-    """Every pod of a history file, with the scenario's name, until `until_ns` (UTC) at most; see `lifecycle`."""
+    """Every pod of a history file, with the scenario's name, until `until_ns` (UTC) at most.
+
+    Without a `case`, what was promised of it, nothing is known to be due. `has_known_delays`: False for a load not all of whose
+    exits are its containers' own, so that lateness after them is no measure of the kubelet's retry.
+    """
     begin = recording.begin
-    node = (begin.node if begin else None) or ""
-    name = begin.scenario.name if begin else ""
-    spec = begin.scenario.pod_spec if begin else None
     ends = [moment_ns for moment_ns in (recording.end_ns, until_ns) if moment_ns]
     return tuple(
-        lifecycle(
+        _lifecycle(
             pod,
-            pod_name=name,
-            node=node,
+            case,
+            pod_name=begin.scenario.name if begin else "",
+            node=(begin.node if begin else None) or "",
             group=group,
             stateless=stateless,
-            has_init=spec is not None and bool(spec.of_kind(ContainerKind.INIT)),
-            promise=promise,
-            expects=expects,
-            triggers=triggers,
             seen_until_ns=min(ends, default=None),
+            has_known_delays=has_known_delays,
         )
         for pod in recording.pods
     )
 
 
-def lifecycle(
+def _lifecycle(
     pod: PodHistory,
+    case: Case | None,
     *,
     pod_name: str,
     node: str,
-    group: str = "",
-    stateless: bool = True,
-    has_init: bool = False,
-    promise: Promise | None = None,
-    expects: Expects | None = None,
-    triggers: Decides | None = None,
-    seen_until_ns: int | None = None,
+    group: str,
+    stateless: bool,
+    seen_until_ns: int | None,
+    has_known_delays: bool,
 ) -> Lifecycle:
-    """One pod. `expects`: exits that a restart has to follow; `triggers`: exits that restart all containers."""
     gone_ns = pod.deleted.utc_ns if pod.deleted else None
     ends = [moment_ns for moment_ns in (gone_ns, seen_until_ns) if moment_ns is not None]
     until_ns = min(ends, default=None)
     counts = _counts([each for each in pod.statuses if until_ns is None or each.t_ns <= until_ns])
-    ran = {name: tuple(_that_ran(instances)) for name, instances in pod.containers.items()}
-    starts_ns = {name: tuple(_starts_ns(instances)) for name, instances in ran.items()}
-    restarts_all = tuple(_restarts_all(ran, triggers)) if triggers else ()
-    asked = _Asked(expects, tuple(each.exited_ns for each in restarts_all)) if expects else None
+    starts_ns = {name: tuple(_starts_ns(_that_ran(instances))) for name, instances in pod.containers.items()}
+    declared = case.scenario.pod.containers if case is not None else ()
+    exits = {name: tuple(_exits(case, pod, name)) for name in pod.containers}
     return Lifecycle(
         pod=pod_name,
         uid=pod.uid,
         node=node,
         group=group,
         stateless=stateless,
-        has_init=has_init,
+        has_init=any(each.kind is ContainerKind.INIT for each in declared),
+        may_pull=any(not each.program.known for each in declared),
         asked_ns=pod.created.utc_ns if pod.created else None,
         seen_ns=pod.statuses[0].t_ns if pod.statuses else None,
         started_ns=_first(pod.statuses, _has_started),
@@ -107,65 +88,85 @@ def lifecycle(
         unseen_starts=dict(_unseen(counts, _counts(pod.statuses), starts_ns)),
         unstarted_ns={name: found for name, all_of in pod.containers.items() if (found := _unstarted_ns(all_of))},
         restarts=tuple(
-            restart for name, instances in ran.items() for restart in _restarts(name, instances, promise, asked)
+            restart
+            for name, of_container in exits.items()
+            for each in of_container
+            if (restart := _restart(case, name, each, until_ns, has_known_delays=has_known_delays)) is not None
         ),
-        restarts_all=restarts_all,
-        finals_ns=tuple(sorted(_finals_ns(ran, asked))) if asked else (),
+        restarts_all=tuple(_restarts_all(case, pod, starts_ns)) if case is not None else (),
+        finals_ns=tuple(sorted(_finals_ns(exits))),
     )
 
 
-class _Asked:
-    """Whether a restart was due: by a rule or a policy, or by a RestartAllContainers of the pod."""
-
-    def __init__(self, expects: Expects, all_ns: Sequence[int]) -> None:
-        self._expects = expects
-        self._all_ns = all_ns
-
-    def after(self, container: str, exited: Instance, following: Instance | None) -> bool | None:
-        """Whether a restart is due after an exit; None where its exit code, or what that means, is not known.
-
-        A RestartAllContainers makes one start of every container due, whether it still ran or had exited before.
-        """
-        if exited.exit_code is None:
-            return None
-        expected = self._expects(container, exited.exit_code)
-        return None if expected is None else expected or self._with_all(exited, following)
-
-    def _with_all(self, exited: Instance, following: Instance | None) -> bool:
-        began_ns, again_ns = exited.begun_ns, following.begun_ns if following else None
-        if began_ns is None:
-            return False
-        return any(began_ns < all_ns and (again_ns is None or all_ns < again_ns) for all_ns in self._all_ns)
+def _exits(case: Case | None, pod: PodHistory, container: str) -> Iterator[Exit]:
+    """Every exit of a container; of one that the pod does not declare, as an admission plugin may add, nothing is known."""
+    if case is not None and any(each.name == container for each in case.scenario.pod.containers):
+        yield from exits_of(case, pod, container)
+        return
+    instances = tuple(_that_ran(pod.instances(container)))
+    for number, (instance, following) in enumerate(zip(instances, (*instances[1:], None), strict=True), start=1):
+        if instance.exit is not None:
+            yield Exit(number=number, instance=instance, following=following, decided=None, restart=None)
 
 
-def _restarts(
-    container: str, instances: Sequence[Instance], promise: Promise | None, asked: _Asked | None
-) -> Iterator[Restart]:
-    """The restart after every exit of a container; the last may still be open, and is left out where none is expected.
+def _restart(
+    case: Case | None, container: str, each: Exit, until_ns: int | None, *, has_known_delays: bool
+) -> Restart | None:
+    """The restart after an exit, which may still be open; None where none is owed and none came, or the exit has no time."""
+    exited_ns, following = _utc_ns(each.instance.exit), each.following
+    expected = None if each.decided is None else each.decided.decision is not Decision.STOP
+    if exited_ns is None or (following is None and expected is False):
+        return None
+    judged = each.restart
+    is_own = case is not None and judged is None and not _is_known(case, container)
+    found = Restart(
+        container=container,
+        number=each.number,
+        exited_ns=exited_ns,
+        exit_code=each.instance.exit_code,
+        created_ns=_utc_ns(following.created) if following else None,
+        started_ns=_utc_ns(following.start) if following else None,
+        expected=None if is_own and following is None else expected,
+    )
+    return (
+        found
+        if case is None or judged is None
+        else _with_bounds(case, found, judged, until_ns, has_known_delays=has_known_delays)
+    )
 
-    Exits whose time cannot be converted to UTC are left out.
-    """
-    due = _dues(instances, promise) if promise else {}
-    for number, exited in enumerate(instances, start=1):
-        exited_ns = _utc_ns(exited.exit)
-        if exited_ns is None:
-            continue
-        following = instances[number] if number < len(instances) else None
-        expected = asked.after(container, exited, following) if asked else None
-        if following is None and expected is False:
-            continue
-        yield Restart(
-            container=container,
-            number=number,
-            exited_ns=exited_ns,
-            exit_code=exited.exit_code,
-            created_ns=_utc_ns(following.created) if following else None,
-            started_ns=_utc_ns(following.start) if following else None,
-            due_s=due[number].delay_s if number in due else None,
-            due_at_most_s=_longest_s(due[number]) if number in due else None,
-            latest_s=_latest_s(due[number]) if number in due else None,
-            expected=expected,
-        )
+
+def _is_known(case: Case, container: str) -> bool:
+    return any(each.name == container and each.program.known for each in case.scenario.pod.containers)
+
+
+def _with_bounds(
+    case: Case, found: Restart, judged: Judged, until_ns: int | None, *, has_known_delays: bool
+) -> Restart:
+    """With its due delay and its bounds. Kubelets wait by the wall clock: how late one is where that jumped is not known."""
+    lost = None if found.is_on_its_way else _lost(case, judged, until_ns)
+    too_soon = early(case, judged)
+    early_s = None if too_soon is None or too_soon.is_open else too_soon.due.delay_s - too_soon.taken.seconds
+    if not has_known_delays or (stepped_s(case, judged) > 0 and early_s is None):
+        return msgspec.structs.replace(found, lost=lost)
+    bound_s, longest_s = latest_s(judged), max(due.delay_s for due in judged.due.windows)
+    return msgspec.structs.replace(
+        found,
+        due_s=judged.due.delay_s,
+        due_at_most_s=longest_s if longest_s > judged.due.delay_s else None,
+        latest_s=bound_s if math.isfinite(bound_s) else None,
+        early_s=early_s,
+        lost=lost,
+    )
+
+
+def _lost(case: Case, judged: Judged, until_ns: int | None) -> Lost | None:
+    """Whether it was missing long after its latest moment, however it came in the end."""
+    missing, slow = overdue(case, judged, until_ns), late(judged)
+    if missing is not None and missing.waited_s > missing.due.latest_s + LOST_AFTER_S:
+        return Lost(waited_s=missing.waited_s, latest_s=missing.due.latest_s, doubt=missing.doubt or "")
+    if slow is not None and slow.excess_s > LOST_AFTER_S and not awaits_init(case, judged):
+        return Lost(waited_s=slow.taken.seconds, latest_s=slow.due.latest_s, doubt=why_late(case, judged, slow) or "")
+    return None
 
 
 def _that_ran(instances: Sequence[Instance]) -> Iterator[Instance]:
@@ -173,55 +174,22 @@ def _that_ran(instances: Sequence[Instance]) -> Iterator[Instance]:
     return (each for each in instances if each.has_run or each is instances[-1])
 
 
-def _finals_ns(ran: Mapping[str, Sequence[Instance]], asked: _Asked) -> Iterator[int]:
-    """Exits after which no restart was due."""
-    for name, instances in ran.items():
-        for exited, following in zip(instances, (*instances[1:], None), strict=True):
-            exited_ns = _utc_ns(exited.exit)
-            if exited_ns is not None and asked.after(name, exited, following) is False:
-                yield exited_ns
+def _finals_ns(exits: Mapping[str, Sequence[Exit]]) -> Iterator[int]:
+    """Exits after which no restart is owed."""
+    for each in (one for of_container in exits.values() for one in of_container):
+        exited_ns = _utc_ns(each.instance.exit)
+        if exited_ns is not None and each.decided is not None and each.decided.decision is Decision.STOP:
+            yield exited_ns
 
 
-def _dues(instances: Sequence[Instance], promise: Promise) -> dict[int, Due]:
-    """The due delay by the number of the restart, up to a life that is not known or began before the last one ended."""
-    lives: list[Observed] = []
-    before_ns: int | None = None
-    for each in instances:
-        began_ns, ended_ns = each.begun_ns, _utc_ns(each.exit)
-        if began_ns is None or ended_ns is None or not (before_ns or began_ns) <= began_ns <= ended_ns:
-            break
-        if before_ns is not None:
-            lost = (lost_ns for lost_ns in promise.counter_lost_ns if before_ns <= lost_ns < ended_ns)
-            lives += [CounterLost(lost_ns / 1e9) for lost_ns in lost]
-        lives.append(Lived(began_ns / 1e9, ended_ns / 1e9))
-        before_ns = ended_ns
-    found = dues(promise.curve, lives, version=promise.version, mode=promise.mode)
-    return {due.restart: due for due in found}
+def _restarts_all(case: Case, pod: PodHistory, starts_ns: Mapping[str, Sequence[int]]) -> Iterator[RestartAll]:
+    all_ns = sorted(start_ns for starts in starts_ns.values() for start_ns in starts)
+    for each in resets_of(case, pod):
+        first_ns = next((start_ns for start_ns in all_ns if start_ns > each.t_ns), None)
+        yield RestartAll(container=each.container, exited_ns=each.t_ns, started_ns=first_ns)
 
 
-def _longest_s(due: Due) -> float | None:
-    """The longest possible due delay, if it is not the shortest."""
-    longest_s = max(each.delay_s for each in due.windows)
-    return longest_s if longest_s > due.delay_s else None
-
-
-def _latest_s(due: Due) -> float | None:
-    """The upper bound of exit to create, by the window that allows most; None where none is promised."""
-    latest_s = max(each.latest_s for each in due.windows)
-    return latest_s if math.isfinite(latest_s) else None
-
-
-def _restarts_all(ran: dict[str, tuple[Instance, ...]], triggers: Decides) -> Iterator[RestartAll]:
-    starts_ns = sorted(start_ns for instances in ran.values() for start_ns in _starts_ns(instances))
-    for name, instances in ran.items():
-        for each in instances:
-            exited_ns = _utc_ns(each.exit)
-            if exited_ns is not None and triggers(name, each.exit_code):
-                first_ns = next((start_ns for start_ns in starts_ns if start_ns > exited_ns), None)
-                yield RestartAll(container=name, exited_ns=exited_ns, started_ns=first_ns)
-
-
-def _starts_ns(instances: Sequence[Instance]) -> Iterator[int]:
+def _starts_ns(instances: Iterable[Instance]) -> Iterator[int]:
     return (start_ns for each in instances if (start_ns := _utc_ns(each.start)) is not None)
 
 

@@ -41,6 +41,17 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
         return (self.to_ns - self.from_ns) / 1e9
 
 
+class Lost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A restart that was missing long after its latest moment (crashloop.restarts.bounds.LOST_AFTER_S)."""
+
+    waited_s: float
+    """From the exit to the create, or to the end of the observation."""
+    latest_s: float
+    """The longest time from exit to create that the model allows."""
+    doubt: str = ""
+    """What may have held it up, or hidden it; empty: nothing."""
+
+
 class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One restart of a container, by ground truth, with the exit before it. UTC nanoseconds."""
 
@@ -60,7 +71,15 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     latest_s: float | None = None
     """The longest time from exit to create that the model allows; None if it has no answer or promises none."""
     expected: bool | None = None
-    """Whether rule, restart policy or a RestartAllContainers of the pod made it due; None if that was not examined."""
+    """Whether rule, restart policy or a RestartAllContainers of the pod made it due; None if that is not known."""
+    early_s: float | None = None
+    """By how much it came before its due delay, beyond the resolution of what saw it; None: it did not."""
+    lost: Lost | None = None
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it was created, and not seen to start."""
+        return self.created_ns is not None and self.started_ns is None
 
     @property
     def came_ns(self) -> int | None:

@@ -46,6 +46,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """At most one of each kind."""
     exit_code_on_term: int = TERMINATED
     """Exit code when the kubelet kills the container with SIGTERM; 137: it ignores SIGTERM, until SIGKILL."""
+    killed_after_s: float | None = None
+    """Of a user's own container, how long a life lasts at least before a probe or a hook can have ended it; None: nothing can."""
     memory_limit: str | None = None
     """Kubernetes quantity, such as 32Mi."""
     env: tuple[Variable, ...] = ()

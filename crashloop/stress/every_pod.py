@@ -1,22 +1,23 @@
 """Requirements that hold for every pod of a run, judged on the pods of its loads."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import cast
+
+import msgspec
 
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
-from crashloop.model.prediction import Prediction
-from crashloop.model.variants import Consulted
-from crashloop.restarts.case import Memo
+from crashloop.restarts.case import Case, Memo, case_of
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
+from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 
-OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "ready-conditions", "starts-once"})
+OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "never-early", "ready-conditions", "starts-once"})
 """Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
 
 
@@ -25,20 +26,13 @@ NOT_OF_LOADS = frozenset({"punctual", "ready-unprobed"})
 their readiness probe."""
 
 
-class Played(NamedTuple):
-    """What the model says of one kind of pod. A prediction asks its own Consulted for variants, so both belong together."""
-
-    documented: Consulted
-    predictions: dict[frozenset[str], Prediction]
-
-
 class EveryPod:
     """Judges one pod after the other. Pods of a load are alike: the model plays each kind of them through once."""
 
     def __init__(
         self, catalogue: Mapping[str, Requirement], deviations: Sequence[Deviation], version: KubernetesVersion
     ) -> None:
-        """`version` is the cluster's."""
+        """`version` is the cluster's. An empty catalogue judges nothing: pods are only read."""
         self._catalogue = {
             name: each for name, each in catalogue.items() if not NOT_OF_LOADS.intersection(each.everywhere)
         }
@@ -46,35 +40,38 @@ class EveryPod:
         self._of_any_program = {
             name: each for name, each in self._catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
         }
-        self._played: dict[tuple[Pod, str], Played] = {}
+        self._played: dict[tuple[Pod, str], Memo] = {}
         """By pod and profile."""
 
     def __reduce__(self) -> tuple[type["EveryPod"], tuple[object, ...]]:
         """For another process, which plays for itself."""
         return EveryPod, (self._catalogue, self._deviations, self._version)
 
-    def judge(self, recording: Recording, kubelet: KubeletProfile) -> Iterator[Verdict]:
-        """One verdict per requirement; none for a history without its first line.
+    def case(self, recording: Recording, kubelet: KubeletProfile, pod: Pod | None = None) -> Case | None:
+        """One pod of a load beside what is promised of it; None for a history without its first line.
 
-        The pod is the one that the history declares: the plan of a stress run has loads, not pods. Of a user's own pod only those
-        requirements are judged that hold whatever its containers do.
+        It is the pod that the history declares, since the plan of a stress run has loads, not pods; or `pod`, a user's own.
         """
         scenario = recording.begin.scenario if recording.begin else None
         if scenario is None or scenario.pod_spec is None:
-            return
-        is_known = all(each.program.known for each in scenario.pod_spec.containers)
+            return None
+        declared = cast(PodScenario, scenario if pod is None else msgspec.structs.replace(scenario, pod=pod))
+        memo = Memo(self._played.get((declared.pod, kubelet.name)))
+        self._played.setdefault((declared.pod, kubelet.name), memo)
+        return case_of(declared, recording, kubelet, self._version, memo=memo)
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """One verdict per requirement; of a user's own pod only on those that hold whatever its containers do."""
+        is_known = all(each.program.known for each in case.scenario.pod.containers)
         catalogue = self._catalogue if is_known else self._of_any_program
         if not catalogue:
             return
-        memo = Memo()
-        played = Played(memo.documented, memo.predictions)
-        memo.documented, memo.predictions = self._played.setdefault((scenario.pod_spec, kubelet.name), played)
         question = JudgementInput(
             requirement=next(iter(catalogue.values())),
-            scenario=scenario,
-            profile=kubelet,
+            scenario=case.scenario,
+            profile=case.profile,
             version=self._version,
-            recording=recording,
-            memo=memo,
+            recording=case.recording,
+            memo=case.memo,
         )
         yield from judge_everywhere(catalogue, question, self._deviations)

@@ -22,13 +22,12 @@ from crashloop.report.stress.results import (
     exit_code_of,
     outcome_of,
 )
-from crashloop.requirements import CHECKED, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge, judge_requirement, judge_step
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
-from crashloop.spec.requirement import Requirement
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import open_models
 from crashloop.stress.checks import checks
@@ -36,7 +35,7 @@ from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.costing import run_costs
 from crashloop.stress.curves import load_curves
 from crashloop.stress.every_pod import EveryPod
-from crashloop.stress.evidence_reader import PodJudge, read_recorded
+from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.figures import figures
 from crashloop.stress.folder import StressDir
 from crashloop.stress.held import held
@@ -72,7 +71,8 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
     rows = rows_of(plan.load.slos)
     catalogue = load_requirements()
-    recorded = read_recorded(run, plan, _pod_judge(plan, catalogue))
+    every_pod = EveryPod(catalogue, load_deviations(), KubernetesVersion.parse(plan.kubernetes_version))
+    recorded = read_recorded(run, plan, every_pod)
     if keeps_lifecycles and run.metrics_dir.exists():
         write_lifecycles(run.metrics_dir, recorded.lifecycles)
     scrapes = load_scrapes(run.metrics_dir)
@@ -98,7 +98,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
         partial(_restarts_per_s, restart_times_ns(recorded.lifecycles)),
         nodes=len(plan.spread) or 1,
     )
-    checked = (*checks(plan, measured, recorded, incidents, scrapes), *([limit] if limit else []))
+    checked = (*checks(plan, measured, recorded, incidents), *([limit] if limit else []))
     measured_for = partial(_measured_for, of_stages=of_stages, whole=(began, ended))
     verdicts = (*checked, *(judge(row, measured_for(row)) for row in rows))
     judged = (
@@ -184,12 +184,6 @@ def _judged_alone(row: SloRow, step: Measurement, *, of_stages: Measured) -> Slo
 
 def _restarts_per_s(times_ns: NDArray[np.int64], step: Measurement) -> float:
     return within(times_ns, step.phase.from_ns, step.phase.to_ns) / step.phase.seconds
-
-
-def _pod_judge(plan: StressPlan, catalogue: Mapping[str, Requirement]) -> PodJudge:
-    """Judges the requirements that hold for every pod, but for those that a check of the run judges on all pods."""
-    others = {name: each for name, each in catalogue.items() if name not in CHECKED.values()}
-    return EveryPod(others, load_deviations(), KubernetesVersion.parse(plan.kubernetes_version)).judge
 
 
 def _names(folder: Path) -> list[str]:

@@ -209,7 +209,15 @@ def _container(read: _Container, kind: ContainerKind) -> Container:
         RestartRule(action=each.action, operator=each.exit_codes.operator, values=each.exit_codes.values)
         for each in read.restart_policy_rules or ()
     )
-    return Container(name=read.name, kind=kind, program=THEIRS, restart_policy=read.restart_policy, rules=rules)
+    return Container(
+        name=read.name,
+        kind=kind,
+        program=THEIRS,
+        restart_policy=read.restart_policy,
+        rules=rules,
+        killed_after_s=read.killed_after_s,
+        post_start=read.has_hook,
+    )
 
 
 def _stays_down(pod: Pod, container: Container) -> bool:

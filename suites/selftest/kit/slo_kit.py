@@ -69,6 +69,7 @@ def measured(*sources: Scrapes, lifecycles: Sequence[Lifecycle] = (), **more: An
 def restart(exited_s: float, took_s: float | None, *, due_s: float | None = 1.0, **more: Any) -> Restart:
     """A restart whose create came `took_s` after the exit and whose start came 0.1 s later; None: not yet."""
     came_s = None if took_s is None else exited_s + took_s
+    early_s = due_s - took_s if due_s is not None and took_s is not None and took_s < due_s else None
     return Restart(
         container="app",
         number=1,
@@ -76,6 +77,7 @@ def restart(exited_s: float, took_s: float | None, *, due_s: float | None = 1.0,
         created_ns=None if came_s is None else ns(came_s),
         started_ns=None if came_s is None else ns(came_s + 0.1),
         due_s=due_s,
+        early_s=early_s,
         **more,
     )
 

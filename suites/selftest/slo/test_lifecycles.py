@@ -1,22 +1,31 @@
 """Histories become lifecycles: what was seen of a pod, and what was due after each exit."""
 
+from typing import Any
+
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.model.config import Curve
-from crashloop.slo.lifecycles import Promise, lifecycles
+from crashloop.slo.lifecycles import lifecycles
 from crashloop.slo.types import Lifecycle
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.version import KubernetesVersion
-from suites.selftest.kit.cases import CRASHING, app, good, scenario
-from suites.selftest.kit.histories import VERSION, ZERO_NS, History, ns
+from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import runs
+from suites.selftest.kit.cases import CRASHING, GOOD, MAX_2S, app, case, good, resetting, scenario
+from suites.selftest.kit.histories import ZERO_NS, History, ns
 
-MAX_2S = Promise(curve=Curve(2.0, 2.0), version=KubernetesVersion.parse(VERSION))
+REDUCED = KubeletProfile(name="reduced", config={"featureGates": {"ReduceDefaultCrashLoopBackOffDecay": True}})
+"""Delays of 1, 2, 4, ... 60 s."""
 
 
-def only(history: History, promise: Promise | None = MAX_2S) -> Lifecycle:
-    (found,) = lifecycles(history.recording(), group="crasher", promise=promise)
+def only(history: History, profile: KubeletProfile = MAX_2S, **options: Any) -> Lifecycle:
+    promised = case(history, profile)
+    (found,) = lifecycles(promised.recording, promised, group="crasher", **options)
+    return found
+
+
+def unpromised(history: History) -> Lifecycle:
+    (found,) = lifecycles(history.recording(), group="crasher")
     return found
 
 
@@ -39,23 +48,70 @@ def test_each_exit_is_followed_by_a_restart_with_its_due_delay_and_lateness() ->
     assert [each.late_s for each in pod.restarts] == pytest.approx([0.4, 0.2, 0.2])
 
 
-def test_without_a_promise_nothing_is_due() -> None:
-    assert [each.late_s for each in only(good(), promise=None).restarts] == [None] * 3
+def test_without_a_promise_nothing_is_due_and_nothing_is_owed() -> None:
+    pod = unpromised(good())
+    assert [(each.late_s, each.expected) for each in pod.restarts] == [(None, None)] * 3
+    assert pod.finals_ns == ()
+
+
+def test_a_load_whose_exits_are_not_its_own_has_no_known_delays() -> None:
+    assert [each.due_s for each in only(good(), has_known_delays=False).restarts] == [None] * 3
 
 
 def test_a_kubelet_that_was_started_anew_has_forgotten_what_was_due() -> None:
-    lost = Promise(curve=Curve(2.0, 8.0), version=MAX_2S.version, counter_lost_ns=(ns(4.0),))
-    # The second exit is at 3.0 s: due again as soon as the kubelet is back, and the curve begins anew.
-    assert [each.due_s for each in only(good(), promise=lost).restarts] == [0.0, 1.0, 2.0]
-    kept = Promise(curve=Curve(2.0, 8.0), version=MAX_2S.version)
-    assert [each.due_s for each in only(good(), promise=kept).restarts] == [0.0, 2.0, 4.0]
+    # The second exit is at 3.0 s: due again once the kubelet is back, and the curve begins anew.
+    lost = good().node(0.0).node(4.5, started_s=4.0)
+    assert [each.due_s for each in only(lost, REDUCED).restarts] == [0.0, 1.0, 1.0]
+    assert [each.due_s for each in only(good(), REDUCED).restarts] == [0.0, 1.0, 2.0]
+
+
+def test_where_the_wall_clock_jumped_no_delay_is_known() -> None:
+    jumped = History(CRASHING).clock(0).clock_step(3.5, 0.9).lives("app", *GOOD).ends(110)
+    assert [each.due_s for each in only(jumped).restarts] == [None, None, 2.0]
 
 
 def test_where_the_evidence_cannot_tell_which_delay_is_due_the_longest_is_kept_too() -> None:
     # A run of 600 s drops the counter; this one was attempted up to a second before it was created.
     history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), (5.3, 604.7, 1), (615, None, 0)).ends(620)
-    pod = only(history, Promise(curve=Curve(2.0, 8.0), version=MAX_2S.version))
-    assert [(each.due_s, each.due_at_most_s) for each in pod.restarts] == [(0.0, None), (2.0, None), (0.0, 4.0)]
+    assert [(each.due_s, each.due_at_most_s) for each in only(history).restarts][-1] == (0.0, 2.0)
+
+
+def test_a_restart_before_its_delay_has_passed_is_early_by_what_is_missing() -> None:
+    early = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), (4.4, 6.3, 1), (8.6, None, 0)).ends(30)
+    assert [each.early_s and round(each.early_s, 3) for each in only(early).restarts] == [None, 0.6, None]
+
+
+@pytest.mark.parametrize(
+    ("third_s", "ends_s", "waited_s"),
+    [(50.0, 60, 46.9), (None, 50, 47.0), (30.0, 60, None), (None, 30, None)],
+    ids=["came late", "never came", "came in time", "had time left"],
+)
+def test_a_restart_that_is_missing_for_half_a_minute_more_than_allowed_is_lost(
+    third_s: float | None, ends_s: float, waited_s: float | None
+) -> None:
+    later: tuple[tuple[float, float | None, int], ...] = () if third_s is None else ((third_s, None, 0),)
+    pod = only(History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), *later).ends(ends_s))
+    lost = pod.restarts[-1].lost
+    assert (lost and round(lost.waited_s, 1)) == waited_s
+    assert lost is None or (lost.latest_s, lost.doubt) == (4.0, "")
+
+
+def test_a_lost_restart_that_the_host_may_have_held_up_or_hidden_is_open() -> None:
+    def doubt(history: History) -> str:
+        lost = only(history.lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1)).ends(60)).restarts[-1].lost
+        assert lost is not None
+        return lost.doubt
+
+    assert "missed heartbeats" in doubt(History(CRASHING).stall(6.0, 53.0))
+    assert doubt(History(CRASHING).gap(Channel.RUNTIME, 10, 20).gap(Channel.JOURNAL, 10, 20)).startswith(
+        "A start could have gone unseen"
+    )
+
+
+def test_nothing_is_lost_after_the_end_of_the_observation() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1)).ends(60)
+    assert only(history).restarts[-1].lost is not None
+    assert only(history, until_ns=ns(30)).restarts[-1].lost is None
 
 
 def test_a_restart_that_has_not_come_is_open_until_the_recording_ends() -> None:
@@ -65,27 +121,24 @@ def test_a_restart_that_has_not_come_is_open_until_the_recording_ends() -> None:
     assert pod.seen_until_ns == pytest.approx(ns(30), abs=2000)
 
 
+FAILING = scenario(app(runs((1, 1), (1, 0), (1, 0))), policy=RestartPolicy.ON_FAILURE, name="failing")
+"""Under OnFailure an exit with 0 is final."""
+
+
 def test_where_no_restart_is_expected_none_is_open() -> None:
-    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 0)).ends(30)
-    (pod,) = lifecycles(history.recording(), expects=lambda _, code: code == 1)
+    pod = only(History(FAILING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 0)).ends(30))
     assert [(each.exit_code, each.expected) for each in pod.restarts] == [(1, True)]
 
 
-def test_a_restart_that_nobody_asked_for_is_unexpected() -> None:
-    history = History(CRASHING).lives("app", (0.5, 1.5, 0), (2.0, None, 0)).ends(30)
-    (pod,) = lifecycles(history.recording(), expects=lambda _, code: code == 1)
-    assert [each.expected for each in pod.restarts] == [False]
-
-
-def test_exits_that_nothing_restarts_are_final_and_those_of_an_unknown_code_are_neither() -> None:
-    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 0), (4.0, 5.0, 0)).ends(30)
-    (pod,) = lifecycles(history.recording(), expects=lambda _, code: code == 1)
-    assert pod.finals_ns == (ns(3.0), ns(5.0))
+def test_a_restart_that_nobody_asked_for_is_unexpected_and_its_exit_final() -> None:
+    pod = only(History(FAILING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 0), (4.0, 5.0, 0)).ends(30))
     assert [each.expected for each in pod.restarts] == [True, False]
-    (pod,) = lifecycles(history.recording())
-    assert (pod.finals_ns, [each.expected for each in pod.restarts]) == ((), [None] * 3)
-    codeless = History(CRASHING).lives("app", (0.5, None, 0), runtime=False).journal(1.5, Kind.EXITED, "app", 0)
-    (pod,) = lifecycles(codeless.ends(30).recording(), expects=lambda _, code: code == 1)
+    assert pod.finals_ns == (ns(3.0), ns(5.0))
+
+
+def test_after_an_exit_of_an_unknown_code_it_is_open_whether_a_restart_is_due() -> None:
+    codeless = History(FAILING).lives("app", (0.5, None, 0), runtime=False).journal(1.5, Kind.EXITED, "app", 0)
+    pod = only(codeless.ends(30))
     assert (pod.finals_ns, [each.expected for each in pod.restarts]) == ((), [None])
 
 
@@ -140,29 +193,16 @@ def test_started_means_all_containers_at_least_once() -> None:
     assert only(history.ends(30)).started_ns == ns(3.0)
 
 
-def test_the_first_start_after_a_restart_of_all() -> None:
-    pair = scenario(app(name="source"), app(name="other"))
-    history = (
-        History(pair)
-        .lives("source", (0.5, 5.0, 88), (8.0, None, 0))
-        .lives("other", (0.5, 5.2, 143), (6.5, None, 0))
-        .ends(30)
-    )
-    (pod,) = lifecycles(history.recording(), triggers=lambda name, code: name == "source" and code == 88)
-    (found,) = pod.restarts_all
-    assert (found.container, found.exited_ns, found.started_ns) == ("source", ns(5.0), ns(6.5))
-
-
 def restarted_with_all(*companion: tuple[float, float | None, int]) -> Lifecycle:
-    """Nothing but the exit of `source` with 88, at 5 s, requires restarts; it starts again at 8 s."""
-    pair = scenario(app(name="source"), app(name="other"), policy=RestartPolicy.NEVER)
-    history = History(pair).lives("source", (0.5, 5.0, 88), (8.0, None, 0)).lives("other", *companion).ends(90)
-    (pod,) = lifecycles(
-        history.recording(),
-        expects=lambda name, code: (name, code) == ("source", 88),
-        triggers=lambda name, code: (name, code) == ("source", 88),
-    )
-    return pod
+    """Nothing but the exit of `source` with 42, at 5 s, requires restarts; it starts again at 8 s."""
+    source = resetting(runs((4.5, 42)), name="source")
+    pair = scenario(source, app(runs((2.5, 0)), name="other"), policy=RestartPolicy.NEVER)
+    return only(History(pair).lives("source", (0.5, 5.0, 42), (8.0, None, 0)).lives("other", *companion).ends(90))
+
+
+def test_the_first_start_after_a_restart_of_all() -> None:
+    (found,) = restarted_with_all((0.5, 5.2, 143), (6.5, None, 0)).restarts_all
+    assert (found.container, found.exited_ns, found.started_ns) == ("source", ns(5.0), ns(6.5))
 
 
 def of_companion(pod: Lifecycle) -> list[tuple[bool | None, bool]]:

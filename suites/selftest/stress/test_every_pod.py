@@ -10,14 +10,18 @@ from crashloop.deviations import load_deviations
 from crashloop.profiles import load_profile
 from crashloop.requirements import load_requirements
 from crashloop.sim import simulate
+from crashloop.slo.lifecycles import lifecycles
 from crashloop.spec.scenario import Until
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.checks import no_early_restart
 from crashloop.stress.every_pod import EveryPod
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.verdict import Outcome, Verdict, VerdictMode
+from suites.selftest.kit.cases import CRASHING, MAX_2S, checked
+from suites.selftest.kit.histories import VERSION, History
 from suites.selftest.kit.stress_kit import Folder, crashing
 from tools.trials import recorded
 
@@ -69,11 +73,22 @@ def test_pods_that_none_of_them_decides_fail_nothing(plan: StressPlan, tmp_path:
     assert (verdict.outcome, verdict.mode) == (Outcome.INCONCLUSIVE, VerdictMode.REPORT)
 
 
-def test_a_check_that_judges_all_pods_is_not_made_twice(plan: StressPlan, tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "run", plan)
-    folder.write(folder.pod("crashers-0-0", *crashing(5.0, 0.5, 1.5, 1.5, 1.5)))
-    of_backoff = [each.scenario for each in judge_run(folder.run).judged if each.requirement == "BACKOFF-2"]
-    assert of_backoff == ["quick"]
+def early_where_the_clock_jumped(step_s: float) -> History:
+    """The third start comes 1.4 s after its exit, 2 s are due; the wall clock jumps in between."""
+    lives = ((0.5, 1.5, 1), (2.0, 3.0, 1), (4.4, 6.3, 1), (8.6, None, 0))
+    return History(CRASHING).clock(0).clock_step(3.5, step_s).lives("app", *lives).ends(110)
+
+
+@pytest.mark.parametrize(("step_s", "outcome"), [(0.9, Outcome.INCONCLUSIVE), (0.1, Outcome.FAIL)])
+def test_a_restart_is_read_alike_in_a_conformance_run_and_under_load(step_s: float, outcome: Outcome) -> None:
+    history = early_where_the_clock_jumped(step_s)
+    every_pod = EveryPod(load_requirements(), load_deviations(), KubernetesVersion.parse(VERSION))
+    case = every_pod.case(history.recording(), MAX_2S)
+    assert case is not None
+    by_every_pod = {each.requirement: each.outcome for each in every_pod.judge(case)}
+    assert by_every_pod["BACKOFF-2"] is checked("never-early", history).outcome is outcome
+    of_load = no_early_restart(lifecycles(case.recording, case))
+    assert (of_load.outcome is Outcome.FAIL) is (outcome is Outcome.FAIL)
 
 
 def test_a_known_deviation_is_known_in_every_pod_of_its_kind() -> None:
@@ -85,7 +100,9 @@ def test_a_known_deviation_is_known_in_every_pod_of_its_kind() -> None:
     def verdict(name: str) -> Verdict:
         scenario = scenario_of(load, name, profile=kubelet.name)
         scenario = msgspec.structs.replace(scenario, until=Until(restarts={"app": 4}, at_most_s=60))
-        (found,) = every_pod.judge(recorded(simulate(scenario, kubelet, version, rng=Random(name))), kubelet)
+        case = every_pod.case(recorded(simulate(scenario, kubelet, version, rng=Random(name))), kubelet)
+        assert case is not None
+        (found,) = every_pod.judge(case)
         return found
 
     of_pods = [verdict(f"all-0-{number}") for number in range(3)]

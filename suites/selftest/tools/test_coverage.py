@@ -62,7 +62,7 @@ def test_the_catalogue_and_the_suites_agree() -> None:
 def test_a_row_and_a_check_are_cited_beside_the_tests() -> None:
     cited = citations()
     assert cited["LOAD-11"] == (Citation("manifests/slo/restarts.yaml", "healthy-neighbour-startup"),)
-    assert cited["BACKOFF-2"][-1] == Citation("crashloop/stress/checks.py", "no-early-restart")
+    assert cited["LOAD-16"][-1] == Citation("crashloop/stress/checks.py", "highest-rate")
 
 
 def test_the_document_is_current() -> None:
