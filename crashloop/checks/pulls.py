@@ -1,22 +1,70 @@
-"""Checkers of the pulls of a container that restarts: how many, and which image comes of them."""
+"""Checkers of image pulls: how many a restart makes, which image they get, with which password, how far apart, one at a time.
 
+Theory of operation. A pull comes with a look of the kubelet at the pod, and each start of another container of the pod is part of
+such a look. So a pull that is due comes before the second look after that; no clock is needed to say that it is late.
+
+The registry's requests show when each pull was under way. The Event Pulled of a pod states the time of its
+pull alone, and "including waiting". What it states is held against bounds that need no clock of the kubelet: a pull takes as long
+as its requests at least, and waits at least from the receipt of its Event Pulling to the last answer to the pull before it. A pod
+pulls once it has a sandbox, and has pulled before its Event Pulled is received, which bounds both from above.
+"""
+
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+import msgspec
+
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
-from crashloop.checks.images import OK, held_between, pulled, requests_for
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
-from crashloop.model.pulls import pulls_at_restart
-from crashloop.restarts.absences import VERSION, offered_over_time
+from crashloop.history.recording import Gap, ImageRequest, KubernetesEvent, PodHistory
+from crashloop.model.pulls import pull_delays, pulls_at_restart
+from crashloop.restarts.absences import VERSION, ObjectState, held_over_time, offered_over_time, possible_at
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.lives import ran
+from crashloop.spec.duration import duration_seconds
 from crashloop.spec.pod import Container
-from crashloop.spec.registry_image import VERSION_VARIABLE, PullPolicy
-from crashloop.words import at_lines, count
+from crashloop.spec.registry_image import PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
+from crashloop.words import at_lines, count, seconds
 
-MIN_RESTARTS = 5
+OK = 200
+ONE_PULL_NS = 5_000_000_000
+"""Requests that are not further apart belong to one pull: the runtime repeats what fails at once. The least backoff is 10 s."""
+
+
+def pulled(case: Case) -> Iterator[Container]:
+    """The containers whose image is in the registry."""
+    return (each for each in case.scenario.pod.containers if each.image is not None)
+
+
+def held_between(states: tuple[ObjectState, ...], from_ns: int, to_ns: int) -> tuple[ObjectState, ...]:
+    """Those that may have held at some time of an interval (UTC)."""
+    later = (*(each.to_ns for each in states[1:]), to_ns + 1)
+    return tuple(
+        each for each, over_ns in zip(states, later, strict=True) if each.from_ns <= to_ns and over_ns >= from_ns
+    )
+
+
+def requests_for(case: Case, container: Container) -> tuple[ImageRequest, ...]:
+    """The requests for what the tag of its image names, in their order."""
+    return tuple(each for each in case.recording.requests if each.container == container.name and each.names_tag)
+
+
+def failed_pulls(case: Case, container: Container) -> tuple[ImageRequest, ...]:
+    """The first request of each pull that failed, up to the first that did not."""
+    firsts: list[ImageRequest] = []
+    for each in requests_for(case, container):
+        if each.data.status == OK:
+            break
+        if not firsts or each.t_ns - firsts[-1].t_ns > ONE_PULL_NS:
+            firsts.append(each)
+    return tuple(firsts)
+
+
+MIN_PULLED_RESTARTS = 5
 
 
 def check_pulls(case: Case) -> Checked:
@@ -29,14 +77,14 @@ def check_pulls(case: Case) -> Checked:
     for spec in pulled(case):
         instances = ran(case.pod, spec.name)
         pulls[spec.name] = []
-        for judged in _restarts(case, spec, instances):
+        for judged in _pulls_at_restarts(case, spec, instances):
             pulls[spec.name].append(judged[0])
             findings += [judged[1]] if judged[1] else []
         if not _pulled_first(case, spec, instances):
             seen = f'no pull was seen before the first start of "{spec.name}"'
             findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
     if not findings:
-        findings += too_few(case, sum(map(len, pulls.values())), "min_restarts", MIN_RESTARTS, "restart")
+        findings += too_few(case, sum(map(len, pulls.values())), "min_restarts", MIN_PULLED_RESTARTS, "restart")
     return Checked(findings=tuple(findings), facts={"pulls": pulls})
 
 
@@ -76,7 +124,9 @@ def check_image_of_tag(case: Case) -> Checked:
     return Checked(findings=tuple(findings), facts={"images": decided})
 
 
-def _restarts(case: Case, spec: Container, instances: tuple[Instance, ...]) -> Iterator[tuple[int, Finding | None]]:
+def _pulls_at_restarts(
+    case: Case, spec: Container, instances: tuple[Instance, ...]
+) -> Iterator[tuple[int, Finding | None]]:
     """The number of pulls of each restart, and what is wrong with it."""
     assert spec.image is not None
     due = pulls_at_restart(spec.image.policy)
@@ -113,3 +163,237 @@ def _created_ns(instance: Instance) -> int:
     """The latest that an instance was created, UTC: its stamp is rounded down. Its pull came before that."""
     begun = instance.begun
     return 0 if begun is None or begun.utc_ns is None else begun.utc_ns + begun.resolution_ns
+
+
+MIN_PULL_DELAYS = 3
+MOST_LOOKS = 3
+"""Looks after the due moment before a pull is late; one more than a sync that was under way can account for."""
+
+
+def check_pull_backoff(case: Case) -> Checked:
+    """Failed pulls of an image MUST be 10 s apart at first, then twice as long each time, up to 300 s.
+
+    Needs min_delays (3) times between failed pulls, in a pod with another container that restarts.
+    """
+    findings: list[Finding] = []
+    apart: list[float] = []
+    for spec in pulled(case):
+        failed = failed_pulls(case, spec)
+        looks = sorted(
+            each.begun_ns
+            for other in case.scenario.pod.containers
+            if other is not spec
+            for each in ran(case.pod, other.name)
+            if each.begun_ns is not None
+        )
+        apart += [round((after.t_ns - before.t_ns) / 1e9, 3) for before, after in pairwise(failed)]
+        findings += _pulls_apart(case, spec, failed, looks)
+    if not findings:
+        findings += too_few(case, len(apart), "min_delays", MIN_PULL_DELAYS, "delay", "between failed pulls")
+    return Checked(findings=tuple(findings), facts={"pulls_apart_s": apart})
+
+
+def _pulls_apart(case: Case, spec: Container, failed: tuple[ImageRequest, ...], looks: list[int]) -> Iterator[Finding]:
+    # The last one has no successor unless it is overdue.
+    for before, after, due_s in zip(failed, (*failed[1:], None), pull_delays(), strict=False):
+        due_ns = before.t_ns + round(due_s * 1e9)
+        ends_ns = case.recording.end_ns if after is None else after.t_ns
+        lines = (before.line, *((after.line,) if after else ()))
+        apart_s = (ends_ns - before.t_ns) / 1e9
+        step_ns = case.recording.clocks.step_within_ns(before.t_ns, ends_ns)
+        if after is not None and ends_ns < due_ns - step_ns:
+            yield fail(
+                f'two failed pulls of the image of "{spec.name}" are {seconds(apart_s, unlike=due_s)} apart {at_lines(lines)}; '
+                f"{seconds(due_s)} was due.",
+                *lines,
+            )
+        missed = sum(due_ns + step_ns < each < ends_ns for each in looks)
+        if missed > MOST_LOOKS and not _may_be_pulled(case, spec):
+            what = f"again only after {seconds(apart_s)}" if after else f"not again within {seconds(apart_s)}"
+            yield fail(
+                f'after a failed pull the image of "{spec.name}" was pulled {what} {at_lines(lines)}; {seconds(due_s)} was due, '
+                f"and the kubelet looked at the pod {missed} times meanwhile.",
+                *lines,
+            )
+
+
+def _may_be_pulled(case: Case, spec: Container) -> bool:
+    """Whether a pull succeeded, after which none is due any more."""
+    return bool(ran(case.pod, spec.name))
+
+
+def check_pull_credentials(case: Case) -> Checked:
+    """Each pull MUST come with the password that the pull secret held then.
+
+    Needs a pull that was refused before the secret was changed, and one after it that was not.
+    """
+    findings: list[Finding] = []
+    refused = accepted = 0
+    for spec in pulled(case):
+        secret = next((each for each in case.scenario.objects if spec.image and each.name == spec.image.secret), None)
+        if secret is None:
+            continue
+        states = held_over_time(case, secret)
+        for each in requests_for(case, spec):
+            # The first request of a pull has no password: the runtime waits to be asked for one.
+            if each.data.password is None:
+                continue
+            held = possible_at(case, states, each.t_ns)
+            due = tuple(dict.fromkeys(one.data[PASSWORD_KEY] for one in held if one.data is not None))
+            if each.data.password not in due:
+                lines = (each.line, *(one.line for one in held if one.line is not None))
+                findings.append(
+                    fail(
+                        f'a pull of the image of "{spec.name}" came with the password {each.data.password} {at_lines(lines)}; '
+                        f"its pull secret held {' or '.join(due) or 'none'}.",
+                        *lines,
+                    )
+                )
+            refused += each.data.status != OK and each.t_ns < states[-1].from_ns
+            accepted += each.data.status == OK and each.t_ns > states[-1].to_ns
+    if not findings and not (refused and accepted):
+        seen = "no pull was refused before its secret was changed, and accepted after it"
+        findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"refused": refused, "accepted": accepted})
+
+
+MIN_WAIT_S = 2.0
+ASKS_WITHIN_S = 1.0
+"""From the Event Pulling to the time from which the kubelet counts: the next statement, before which it may lose its CPU."""
+STEP_S = 0.002
+"""Two times in whole milliseconds."""
+_TIMES = re.compile(r" in (?P<took>\S+) \((?P<total>\S+) including waiting\)")
+
+
+class Pull(msgspec.Struct, frozen=True):
+    """A pull by its requests, and by what the kubelet said of it."""
+
+    first: ImageRequest
+    answered_ns: int
+    """When its last answer began."""
+    pod: PodHistory
+    reported: KubernetesEvent
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Between what a time must lie."""
+
+    least_s: float
+    most_s: float
+
+
+def check_pull_wait(case: Case) -> Checked:
+    """A pull MUST begin after the end of the one before it on its node, and its Event MUST state how long it took and waited.
+
+    Needs a pull that waited for min_wait_s (2) behind another one, and the Events of both.
+    """
+    requests = _by_pull(case)
+    findings = list(_overlapping_pulls(requests))
+    reports = _events_of_pulls(case)
+    if not findings and len(reports) != len(requests):
+        seen = f"{count(len(requests), 'pull')} and {count(len(reports), 'Event')} about them were seen"
+        findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
+    if findings:
+        return Checked(findings=tuple(findings))
+    pulls = [
+        Pull(own[0], max(each.answered_ns for each in own), pod, event)
+        for own, (event, pod) in zip(requests, reports, strict=True)
+    ]
+    longest_s = 0.0
+    rows: list[dict[str, float | None]] = []
+    for number, (before, pull) in enumerate(zip((None, *pulls), pulls, strict=False), start=1):
+        took, waited = _took(case, before, pull), _waited(case, before, pull)
+        longest_s = max(longest_s, waited.least_s)
+        stated = _stated_times(pull.reported)
+        rows.append({name: stated and round(stated[at], 3) for at, name in enumerate(("took_s", "waited_s"))})
+        findings += _stated_wrong(case, number, pull, stated, (took, waited))
+    min_wait_s = case.number("min_wait_s", MIN_WAIT_S)
+    if not findings and longest_s < min_wait_s:
+        findings.append(inconclusive(f"no pull waited for {seconds(min_wait_s)} behind another: {why_it_ended(case)}."))
+    return Checked(findings=tuple(findings), facts={"pulls": rows})
+
+
+def _by_pull(case: Case) -> list[list[ImageRequest]]:
+    """The requests that succeeded; each pull begins with one for what the tag names."""
+    names = {each.name for each in pulled(case)}
+    pulls: list[list[ImageRequest]] = []
+    for each in case.recording.requests:
+        if each.container in names and each.data.status == OK:
+            if each.names_tag:
+                pulls.append([])
+            if pulls:
+                pulls[-1].append(each)
+    return pulls
+
+
+def _overlapping_pulls(pulls: list[list[ImageRequest]]) -> Iterator[Finding]:
+    for number, (before, after) in enumerate(pairwise(pulls), start=2):
+        last = max(before, key=lambda each: each.answered_ns)
+        ahead_s = (last.answered_ns - after[0].t_ns) / 1e9
+        if ahead_s > 0:
+            lines = (last.line, after[0].line)
+            yield fail(
+                f"pull {number} began {seconds(ahead_s)} before the last answer to pull {number - 1} {at_lines(lines)}; "
+                "a node pulls one image at a time.",
+                *lines,
+            )
+
+
+def _events_of_pulls(case: Case) -> list[tuple[KubernetesEvent, PodHistory]]:
+    """What was reported of pulls, in the order of the reports: that of the pulls, which are one at a time."""
+    reports = [(each, pod) for pod in case.pods for each in pod.events if each.data.reason == "Pulled"]
+    return sorted(reports, key=lambda each: each[0].t_ns)
+
+
+def _stated_times(event: KubernetesEvent) -> tuple[float, float] | None:
+    """Seconds that a pull took and waited, as an Event states it."""
+    found = _TIMES.search(event.data.message)
+    took_s, total_s = (duration_seconds(found[each]) for each in ("took", "total")) if found else (None, None)
+    return None if took_s is None or total_s is None else (took_s, total_s - took_s)
+
+
+def _took(case: Case, before: Pull | None, pull: Pull) -> Bounds:
+    since_ns = max(_asked_ns(case, pull), before.answered_ns if before else 0)
+    return Bounds((pull.answered_ns - pull.first.t_ns) / 1e9, (pull.reported.t_ns - since_ns) / 1e9)
+
+
+def _waited(case: Case, before: Pull | None, pull: Pull) -> Bounds:
+    asks = next((each for each in pull.pod.events if each.data.reason == "Pulling"), None)
+    least_s = (before.answered_ns - asks.t_ns) / 1e9 - ASKS_WITHIN_S if before and asks else 0.0
+    total_s = (pull.reported.t_ns - _asked_ns(case, pull)) / 1e9
+    return Bounds(max(0.0, least_s), total_s - (pull.answered_ns - pull.first.t_ns) / 1e9)
+
+
+def _asked_ns(case: Case, pull: Pull) -> int:
+    """The earliest that the kubelet may have asked for it: once the pod has its sandbox."""
+    made = next((each.fact.utc_ns for each in pull.pod.sandboxes), None)
+    return case.recording.begin_ns if made is None or _gap(case, Channel.RUNTIME) else made
+
+
+def _stated_wrong(
+    case: Case, number: int, pull: Pull, stated: tuple[float, float] | None, due: tuple[Bounds, Bounds]
+) -> Iterator[Finding]:
+    line, lost = pull.reported.line, _lost(case)
+    if stated is None:
+        yield fail_unless(lost, f"the Event of pull {number} does not state its times {at_lines([line])}.", line)
+        return
+    slack_s = STEP_S + case.recording.clocks.step_within_ns(case.recording.begin_ns, case.recording.end_ns) / 1e9
+    for verb, value_s, bounds in zip(("took", "waited"), stated, due, strict=True):
+        if not bounds.least_s - slack_s <= value_s <= bounds.most_s + slack_s:
+            lines = (pull.first.line, line)
+            yield fail_unless(
+                lost,
+                f"the Event of pull {number} states that it {verb} {seconds(value_s)} {at_lines(lines)}; "
+                f"it {verb} {seconds(bounds.least_s)} to {seconds(bounds.most_s)}.",
+                *lines,
+            )
+
+
+def _lost(case: Case) -> str | None:
+    """Why the Events may not be in the order of the pulls."""
+    gap = _gap(case, Channel.EVENTS)
+    return None if gap is None else f"Events were lost (history line {gap.line})"
+
+
+def _gap(case: Case, channel: Channel) -> Gap | None:
+    return next(case.recording.gaps_of(channel, case.recording.begin_ns, case.recording.end_ns), None)

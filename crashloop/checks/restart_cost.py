@@ -1,26 +1,34 @@
-"""Checkers of what restarts cost the runtime: containers created, started, removed, and exited ones that are kept.
+"""Checkers of what restarts cost: containers created, started and removed, exited ones that are kept, and the kubelet's log.
 
 Theory of operation. The kubelet removes an exited container soon after it has seen the exit of the next one, and what it missed
 once a minute; it keeps the newest, whose exit the delay is measured from (pkg/kubelet/pod_container_deletor.go and
 pkg/kubelet/kuberuntime/kuberuntime_gc.go @v1.37.1). No text names a number: `MOST_EXITED` is a bound of this suite. Two at once
 were the most in 500 restarts on two busy cores.
+
+A longer delay has more looks, and each is a line of the kubelet's log; so restarts with the same delay are compared, in a pod
+that nothing makes the kubelet look at. The bytes of all lines about the pod are known at each line about a start that was held
+back, so those of one restart lie between the first such line of one wait and that of the next. The constant amount is an
+expectation of this suite: KEP-5593 says that logs are spammed, and names no number.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from statistics import median
 
 from crashloop.checks.evidence import too_few
 from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
+from crashloop.history.recording import LoggedDelay, PodHistory
 from crashloop.restarts.case import Case
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
+from crashloop.spec.scenario import Mode
 from crashloop.words import at_lines, count
 
 MOST_EXITED = 10
 """Exited containers of a name that the runtime may hold at once."""
-MIN_RESTARTS = 10
+MIN_COUNTED = 10
 
 
 def check_exited_bounded(case: Case) -> Checked:
@@ -34,8 +42,8 @@ def check_exited_bounded(case: Case) -> Checked:
         held, at_ns = _most_held(instances)
         most[name] = max(held, most.get(name, 0))
         if held > MOST_EXITED:
-            findings.append(_too_many(case, name, instances, held, at_ns))
-    return _checked(case, findings, {"most_exited": most})
+            findings.append(_exited_at_once(case, name, instances, held, at_ns))
+    return _by_runtime(case, findings, {"most_exited": most})
 
 
 def check_runtime_operations(case: Case) -> Checked:
@@ -72,7 +80,7 @@ def check_runtime_operations(case: Case) -> Checked:
             for what, number in done.items()
             if not least[what] <= number <= most.get(what, restarts)
         )
-    return _checked(case, findings, {"operations": operations})
+    return _by_runtime(case, findings, {"operations": operations})
 
 
 def _containers(case: Case) -> Iterator[tuple[str, tuple[Instance, ...]]]:
@@ -104,7 +112,7 @@ def _most_held(instances: Sequence[Instance]) -> tuple[int, int]:
     return most, at_ns
 
 
-def _too_many(case: Case, name: str, instances: Sequence[Instance], held: int, at_ns: int) -> Finding:
+def _exited_at_once(case: Case, name: str, instances: Sequence[Instance], held: int, at_ns: int) -> Finding:
     """The finding; inconclusive if the host stood still for half of the time since the oldest of them had exited."""
     there = [each.exit for each in instances if each.exit is not None and _is_there(each, at_ns)]
     lines = (there[0].line, there[-1].line)
@@ -124,7 +132,7 @@ def _is_there(instance: Instance, at_ns: int) -> bool:
     return exited_ns is not None and exited_ns <= at_ns and not is_removed
 
 
-def _checked(case: Case, findings: list[Finding], facts: dict[str, object]) -> Checked:
+def _by_runtime(case: Case, findings: list[Finding], facts: dict[str, object]) -> Checked:
     lost = next(case.recording.gaps_of(Channel.RUNTIME, case.recording.begin_ns, case.recording.end_ns), None)
     if any(Channel.RUNTIME not in pod.channels for pod in case.pods):
         findings = [inconclusive("no runtime evidence, and nothing else shows what it creates and removes.")]
@@ -132,5 +140,64 @@ def _checked(case: Case, findings: list[Finding], facts: dict[str, object]) -> C
         findings = [inconclusive(f"runtime events were lost (history line {lost.line}).", lost.line)]
     elif not findings:
         restarts = sum(_restarts(instances) for _, instances in _containers(case))
-        findings = [*too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart")]
+        findings = [*too_few(case, restarts, "min_restarts", MIN_COUNTED, "restart")]
     return Checked(findings=tuple(findings), facts=facts)
+
+
+MIN_LOGGED = 12
+MOST_GROWTH = 1.25
+"""How much more the last restarts may cost than the first: each line grows with its numbers, such as the count of a backoff."""
+
+
+def check_log_growth(case: Case) -> Checked:
+    """The kubelet's log MUST grow by a constant amount per restart: no more by the last third of them than by the first.
+
+    Needs min_restarts (12) restarts with the same delay, each with a line of the kubelet's log about its delay.
+    """
+    findings: list[Finding] = []
+    grown: dict[str, int] = {}
+    restarts = 0
+    for pod in case.pods if case.scenario.mode is Mode.NATURAL else ():
+        for spec in case.scenario.pod.containers:
+            per_restart = _bytes_per_restart(pod, spec.name)
+            restarts += len(per_restart)
+            if len(per_restart) < case.number("min_restarts", MIN_LOGGED):
+                continue
+            third = len(per_restart) // 3
+            (first, first_lines), (last, last_lines) = (
+                (median(each for each, _ in part), [line for _, line in part])
+                for part in (per_restart[:third], per_restart[-third:])
+            )
+            grown[spec.name] = round(last)
+            if last > MOST_GROWTH * first:
+                lines = (first_lines[0], last_lines[-1])
+                sentence = (
+                    f'each of the last {third} restarts of "{spec.name}" cost the kubelet\'s log {last:.0f} bytes, '
+                    f"and each of the first {third} {first:.0f} {at_lines(lines)}; a constant amount was due."
+                )
+                findings.append(fail(sentence, *lines))
+    if not findings:
+        findings += too_few(case, restarts, "min_restarts", MIN_LOGGED, "restart", "with a line about its delay")
+    return Checked(findings=tuple(findings), facts={"bytes_per_restart": grown})
+
+
+def _bytes_per_restart(pod: PodHistory, container: str) -> list[tuple[int, int]]:
+    """The bytes from the first line of each wait to that of the next, if both have the newest delay, and the latter's line."""
+    starts_ns = [each.begun_ns for each in ran(pod, container) if each.begun_ns is not None]
+
+    def starts_before(logged: LoggedDelay) -> int:
+        return sum(started_ns <= logged.t_ns for started_ns in starts_ns)
+
+    logged = [each for each in pod.logged if each.container == container and each.pod_bytes is not None]
+    waits = [(number, list(lines)) for number, lines in groupby(logged, starts_before)]
+    restarts = [
+        (
+            after[0].delay_s if after[0].delay_s == before[0].delay_s else None,
+            sum(each.pod_bytes or 0 for each in (*before[1:], after[0])),
+            after[0].line,
+        )
+        for (number, before), (following, after) in pairwise(waits)
+        if following == number + 1
+    ]
+    newest_s = restarts[-1][0] if restarts else None
+    return [(collected, line) for delay_s, collected, line in restarts if delay_s == newest_s is not None]
