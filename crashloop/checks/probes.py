@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.checks.evidence import too_few
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.checker import Life, Need, Seen, checker, lives
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done, PodHistory
-from crashloop.history.stamps import Fact
+from crashloop.history.recording import Done
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.spec.intervention import InterventionKind, down_s
@@ -26,89 +25,53 @@ from crashloop.words import at_lines, seconds
 
 EARLY_NS = 1_100_000_000
 """The kubelet counts from a start in whole seconds, rounded down: pkg/kubelet/status/status_manager.go@v1.37.1."""
-MIN_LIVES = 1
 
 
-def check_initial_delay(case: Case) -> Checked:
-    """A probe MUST NOT be asked in a life before its initial delay has passed.
-
-    Needs min_lives (1) lives in which a probe with an initial delay was asked.
-    """
-    findings: list[Finding] = []
-    lives = 0
-    for pod in case.pods:
-        for name, probe, instance, started, asked in _first_asked(case, pod):
-            lives += 1
-            since_ns = (asked.utc_ns or 0) - (started.utc_ns or 0)
+@checker("initial-delay", Need("lives", 1, "first question", "after an initial delay"))
+def check_initial_delay(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A probe MUST NOT be asked in a life before its initial delay has passed."""
+    for life in lives(case):
+        for probe in (each for each in life.spec.probes if each.initial_delay_s):
+            first, started = next(answers_of(life.instance, probe), None), life.instance.started
+            if first is None or started is None or not started.utc_ns or not first.fact.utc_ns:
+                continue
+            seen["lives"] += 1
+            since_ns = first.fact.utc_ns - started.utc_ns
             if since_ns < probe.initial_delay_s * 1_000_000_000 - EARLY_NS:
-                lines = (started.line, asked.line)
-                sentence = (
-                    f'the {probe.kind} probe of instance {instance.ordinal} of "{name}" was asked '
-                    f"{seconds(since_ns / 1e9)} after its start {at_lines(lines)}; "
-                    f"{seconds(probe.initial_delay_s)} were to pass."
-                )
-                findings.append(fail(sentence, *lines))
-    if not findings:
-        findings += too_few(case, lives, "min_lives", MIN_LIVES, "first question", "after an initial delay")
-    return Checked(findings=tuple(findings), facts={"lives": lives})
-
-
-def _first_asked(case: Case, pod: PodHistory) -> Iterator[tuple[str, Probe, Instance, Fact, Fact]]:
-    """The start of each life and the first answer in it, of every probe with an initial delay."""
-    for spec in case.scenario.pod.containers:
-        for probe in spec.probes:
-            for instance in ran(pod, spec.name) if probe.initial_delay_s else ():
-                first = next(answers_of(instance, probe), None)
-                started = instance.started
-                if first is not None and started is not None and started.utc_ns and first.fact.utc_ns:
-                    yield spec.name, probe, instance, started, first.fact
+                lines = (started.line, first.fact.line)
+                asked = f"was asked {seconds(since_ns / 1e9)} after its start {at_lines(lines)}"
+                due = f"{seconds(probe.initial_delay_s)} were to pass"
+                yield fail(f"the {probe.kind} probe of {life.name} {asked}; {due}.", *lines)
 
 
 ASKED_WITHIN_S = 5.0
 """From a start to the first question, beyond a period of the probe: a relist, a sync and a start of a command."""
-MIN_RESTARTS = 1
 
 
-def check_startup_again(case: Case) -> Checked:
-    """The startup probe of a container MUST be asked at every start, and no other of its probes before it has succeeded.
-
-    Needs min_restarts (1) restarts with an answer, and lives that are long enough for one.
-    """
-    findings: list[Finding] = []
-    restarts = 0
-    for pod in case.pods:
-        for spec in case.scenario.pod.containers:
-            for probe in (each for each in spec.probes if each.kind is ProbeKind.STARTUP):
-                instances = ran(pod, spec.name)
-                lost = "Its journal may be lost" if is_journal_lost(case, pod) else None
-                findings += [finding for each in instances for finding in _startup_in(case, spec, probe, each, lost)]
-                restarts += sum(any(answers_of(each, probe)) for each in instances[1:])
-    if not findings:
-        findings += too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart", "with an answer")
-    return Checked(findings=tuple(findings), facts={"restarts": restarts})
+@checker("startup-again", Need("restarts", 1, "restart", "with an answer"))
+def check_startup_again(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The startup probe of a container MUST be asked at every start, and no other of its probes before it has succeeded."""
+    for life in lives(case):
+        for probe in (each for each in life.spec.probes if each.kind is ProbeKind.STARTUP):
+            seen["restarts"] += life.number > 0 and any(answers_of(life.instance, probe))
+            yield from _startup_in(case, life, probe)
 
 
-def _startup_in(case: Case, spec: Container, probe: Probe, instance: Instance, lost: str | None) -> Iterator[Finding]:
-    name = f'instance {instance.ordinal} of "{spec.name}"'
-    answers = tuple(answers_of(instance, probe))
-    doubt = lost or _no_time_to_ask(case, probe, instance)
+def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
+    instance, answers = life.instance, tuple(answers_of(life.instance, probe))
+    doubt = "Its journal may be lost" if is_journal_lost(case, life.pod) else _no_time_to_ask(case, probe, instance)
     if not answers and not (doubt and instance.exit is None):
-        sentence = (
-            f"the startup probe was not asked in {name} {at_lines(instance.lines[:1])}; it was due at every start."
-        )
-        yield fail_unless(doubt, sentence, *instance.lines[:1])
-    succeeded = next((each for each in answers if not each.failed), None)
-    for other in (each for each in spec.probes if each.kind is not ProbeKind.STARTUP):
-        first = next(answers_of(instance, other), None)
-        if first is None or first.fact.utc_ns is None:
+        lines = instance.lines[:1]
+        unasked = f"the startup probe was not asked in {life.name} {at_lines(lines)}"
+        yield fail_unless(doubt, f"{unasked}; it was due at every start.", *lines)
+    succeeded_ns = next((each.fact.utc_ns for each in answers if not each.failed), None)
+    for other in (each for each in life.spec.probes if each.kind is not ProbeKind.STARTUP):
+        first = next((each.fact for each in answers_of(instance, other)), None)
+        if first is None or first.utc_ns is None:
             continue
-        before = None if succeeded is None else succeeded.fact.utc_ns
-        if before is None or first.fact.utc_ns + first.fact.resolution_ns < before:
-            line = first.fact.line
-            yield fail(
-                f"the {other.kind} probe was asked in {name} (history line {line}) before its startup probe had succeeded.",
-                line,
-            )
+        if succeeded_ns is None or first.utc_ns + first.resolution_ns < succeeded_ns:
+            asked = f"the {other.kind} probe was asked in {life.name} {at_lines([first.line])}"
+            yield fail(f"{asked} before its startup probe had succeeded.", first.line)
 
 
 def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
@@ -125,9 +88,7 @@ def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
 
 ASKED_AGAIN_S = 15.0
 """A kubelet whose connection was refused tries again after no more than that: gRPC's backoff, and a period of the probe."""
-
-
-WHO_RESTARTS = {InterventionKind.RESTART_RUNTIME: "runtime", InterventionKind.RESTART_KUBELET: "kubelet"}
+RESTARTED = {InterventionKind.RESTART_RUNTIME: "runtime", InterventionKind.RESTART_KUBELET: "kubelet"}
 
 
 class _Away(msgspec.Struct, frozen=True):
@@ -143,29 +104,22 @@ class _Away(msgspec.Struct, frozen=True):
         return (self.to_ns - self.from_ns) / 1e9
 
 
-def check_unanswered_probes(case: Case) -> Checked:
-    """A container MUST NOT be killed for exec probes that runtime or kubelet did not carry out, and MUST be probed after that.
-
-    Needs min_missed (5) questions due while one of them was away.
-    """
-    away = [_time_away(each) for each in case.recording.interventions if each.ok and each.data.action in WHO_RESTARTS]
-    findings: list[Finding] = []
-    missed = 0
+@checker("unanswered-probes", Need("missed", 5, "question", "that nobody could ask", is_shown=False))
+def check_unanswered_probes(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container MUST NOT be killed for exec probes that runtime or kubelet did not carry out, and MUST be probed after that."""
+    away = [_time_away(each) for each in case.recording.interventions if each.ok and each.data.action in RESTARTED]
+    seen.facts["away_s"] = [round(each.length_s, 3) for each in away]
     for spec in case.scenario.pod.containers:
-        for probe in [each for each in spec.probes if each.kind is ProbeKind.LIVENESS and each.handler is Handler.EXEC]:
-            findings += [finding for each in away for finding in _after_outage(case, spec, probe, each)]
-            missed += sum(int(each.length_s / probe.period_s) for each in away)
-    needed = int(case.number("min_missed", 5))
-    if not findings and missed < needed:
-        findings.append(
-            inconclusive(f"{missed} probes were due that nobody could ask, {needed} needed: {why_it_ended(case)}.")
-        )
-    return Checked(findings=tuple(findings), facts={"away_s": [round(each.length_s, 3) for each in away]})
+        for probe in spec.probes:
+            if probe.kind is ProbeKind.LIVENESS and probe.handler is Handler.EXEC:
+                for each in away:
+                    seen["missed"] += int(each.length_s / probe.period_s)
+                    yield from _after_outage(case, spec, probe, each)
 
 
 def _time_away(done: Done) -> _Away:
     down_ns = round(down_s(done.data.arguments) * 1e9)
-    who = WHO_RESTARTS[InterventionKind(done.data.action)]
+    who = RESTARTED[InterventionKind(done.data.action)]
     return _Away(who, done.t_ns, max(done.data.ended_ns or done.t_ns, done.t_ns + down_ns), done.line)
 
 
@@ -183,27 +137,30 @@ def _after_outage(case: Case, spec: Container, probe: Probe, away: _Away) -> Ite
     if failed or case.restarts_all:
         return  # it may be killed for that
     if lived.exit is not None and lived.exit_ns is not None and lived.exit_ns <= until_ns:
-        if not was_killed(case, spec.name, instances.index(lived), lived):
-            return
-        lines = (away.line, lived.exit.line)
-        after_s = (lived.exit_ns - away.from_ns) / 1e9
-        yield fail(
-            f'"{spec.name}" was ended {seconds(after_s)} after its {away.who} had gone {at_lines(lines)}; '
-            f"its {probe.kind} probe had not failed, and what the {away.who} does not carry out is no failure.",
-            *lines,
-        )
+        if was_killed(case, spec.name, instances.index(lived), lived):
+            lines = (away.line, lived.exit.line)
+            after_s = (lived.exit_ns - away.from_ns) / 1e9
+            yield fail(
+                f'"{spec.name}" was ended {seconds(after_s)} after its {away.who} had gone {at_lines(lines)}; '
+                f"its {probe.kind} probe had not failed, and what the {away.who} does not carry out is no failure.",
+                *lines,
+            )
     elif not any(away.to_ns <= (each.fact.utc_ns or 0) <= until_ns for each in answers_of(lived, probe)):
-        doubt = excuse(case, (away.to_ns, until_ns), 0.0, ASKED_AGAIN_S)
-        if case.recording.end_ns < until_ns:
-            doubt = "The recording ended before that"
-        elif is_journal_lost(case, case.pod):
-            doubt = "The journal that would show it is not complete"
         yield fail_unless(
-            doubt,
+            _why_unasked(case, away.to_ns, until_ns),
             f'the {probe.kind} probe of "{spec.name}" was not asked within {seconds(ASKED_AGAIN_S)} of the return of its '
             f"{away.who} {at_lines([away.line])}.",
             away.line,
         )
+
+
+def _why_unasked(case: Case, from_ns: int, until_ns: int) -> str | None:
+    """What leaves open whether the probe was asked in that time; None if nothing does."""
+    if case.recording.end_ns < until_ns:
+        return "The recording ended before that"
+    if is_journal_lost(case, case.pod):
+        return "The journal that would show it is not complete"
+    return excuse(case, (from_ns, until_ns), 0.0, ASKED_AGAIN_S)
 
 
 def _lives_at(instance: Instance, t_ns: int) -> bool:
