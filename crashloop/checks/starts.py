@@ -5,12 +5,13 @@ sidecar that runs and whose startup probe, if it has one, has succeeded. Regular
 start before which RestartAllContainers made the pod begin again, and that of a container whose object was missing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -40,26 +41,22 @@ class Owed(msgspec.Struct, frozen=True):
     since: Fact
 
 
-def check_first_start(case: Case) -> Checked:
+@checker("first-start", Need("starts", 1, "start", "that nothing held back", is_shown=False))
+def check_first_start(case: Case, seen: Seen) -> Iterator[Finding]:
     """Each container MUST be started once every init container before it has succeeded, and every sidecar has started.
 
     It MUST NOT be started before the startup probe of a sidecar before it has succeeded.
-
-    Needs the creation of a pod and one start.
     """
-    findings: list[Finding] = []
     took: dict[str, float] = {}
     for pod in case.pods:
-        findings += _before_startup_probe(case, pod)
+        yield from _before_startup_probe(case, pod)
         for owed in (each for each in owed_starts(case, pod) if not any(missing_for(case, each.container))):
-            began = next((each.begun for each in pod.instances(owed.container.name)), None)
-            finding = _first_start(case, pod, owed, began)
-            findings += [finding] if finding else []
+            began = _began(pod.instances(owed.container.name))
+            yield from _too_late(case, pod, owed, began)
             if began is not None and began.utc_ns is not None and owed.since.utc_ns is not None:
+                seen["starts"] += 1
                 took[owed.container.name] = round((began.utc_ns - owed.since.utc_ns) / 1e9, 3)
-    if not findings and not took:
-        findings.append(inconclusive(f"no start was seen that nothing held back: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"first_start_s": took})
+    seen.facts["first_start_s"] = took
 
 
 def owed_starts(case: Case, pod: PodHistory) -> Iterator[Owed]:
@@ -99,118 +96,114 @@ def _before_startup_probe(case: Case, pod: PodHistory) -> Iterator[Finding]:
         probe = startup_probe(init) if init.is_sidecar else None
         if probe is None:
             continue
-        lives = pod.instances(init.name)
-        success = first_success(lives, probe)
+        instances = pod.instances(init.name)
+        success = first_success(instances, probe)
+        is_lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in instances)
         for held in (*inits[index + 1 :], *regulars):
-            began = next((each.begun for each in pod.instances(held.name)), None)
-            if (
-                began is None
-                or began.utc_ns is None
-                or (success and (success.utc_ns or 0) < began.utc_ns + began.resolution_ns)
-            ):
+            began = _began(pod.instances(held.name))
+            if began is None or began.utc_ns is None:
                 continue
-            lines = (began.line, *((success.line,) if success else ()))
-            lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in lives)
-            yield fail_unless(
-                "Its journal may lack answers" if lost else None,
-                f'"{held.name}" was started before the startup probe of "{init.name}" had succeeded {at_lines(lines)}.',
-                *lines,
-            )
+            if success is None or (success.utc_ns or 0) >= began.utc_ns + began.resolution_ns:
+                lines = (began.line, *((success.line,) if success else ()))
+                early = f'"{held.name}" was started before the startup probe of "{init.name}" had succeeded'
+                doubt = "Its journal may lack answers" if is_lost else None
+                yield fail_unless(doubt, f"{early} {at_lines(lines)}.", *lines)
 
 
 def _lasts(sidecar: Instance) -> bool:
     """Whether an instance ran for as long as a start may take: one that exits sooner holds back what stands behind it."""
-    ran = span(sidecar.start, sidecar.exit)
-    return sidecar.start is not None and (sidecar.exit is None or (ran is not None and ran.seconds > STARTED_WITHIN_S))
+    lasted = span(sidecar.start, sidecar.exit)
+    is_long = lasted is not None and lasted.seconds > STARTED_WITHIN_S
+    return sidecar.start is not None and (sidecar.exit is None or is_long)
 
 
-def _first_start(case: Case, pod: PodHistory, owed: Owed, began: Fact | None) -> Finding | None:
+def _too_late(case: Case, pod: PodHistory, owed: Owed, began: Fact | None) -> Iterator[Finding]:
+    """A start after the longest wait, or none; what RestartAllContainers interrupts is left open."""
     since_ns = owed.since.utc_ns
     ends_ns = [case.recording.end_ns, owed_until_ns(case, pod) or case.recording.end_ns]
     until_ns = min(ends_ns) if began is None else began.utc_ns
     if since_ns is None or until_ns is None or (late_s := (until_ns - since_ns) / 1e9 - STARTED_WITHIN_S) <= 0:
-        return None
+        return
     if any(since_ns <= each.t_ns <= until_ns for each in resets_of(case, pod)):
-        return None
+        return
     lines = (owed.since.line, *((began.line,) if began else ()))
-    came = "was started only" if began else "was not started within"
-    seen = (
-        f'"{owed.container.name}" {came} {seconds(late_s + STARTED_WITHIN_S)} {"after" if began else "of"} what it waited for '
-        f"{at_lines(lines)}; {seconds(STARTED_WITHIN_S)} is the longest."
+    waited = seconds(late_s + STARTED_WITHIN_S)
+    came = f"was started only {waited} after" if began else f"was not started within {waited} of"
+    sentence = (
+        f'"{owed.container.name}" {came} what it waited for {at_lines(lines)}; '
+        f"{seconds(STARTED_WITHIN_S)} is the longest."
     )
     disturbed = next((each for each in case.recording.interventions if since_ns <= each.t_ns <= until_ns), None)
     if disturbed is not None:
-        return inconclusive(f"{seen} The scenario intervened meanwhile (history line {disturbed.line}).", *lines)
-    if began is None and (blind := blind_spot(case, pod, (), since_ns, until_ns)):
-        return inconclusive(f"{seen} A start could have gone unseen: {blind}.", *lines)
-    # The kubelet's own share is far below LATEST_S, so that a stall at any time of the wait may have made it too long.
-    doubt = excuse(case, (since_ns, until_ns), 0.0, late_s)
-    return fail_unless(doubt, seen, *lines)
+        doubt: str | None = f"The scenario intervened meanwhile (history line {disturbed.line})"
+    elif began is None and (blind := blind_spot(case, pod, (), since_ns, until_ns)):
+        doubt = f"A start could have gone unseen: {blind}"
+    else:
+        # The kubelet's own share is far below STARTED_WITHIN_S: a stall at any time of the wait may have made it too long.
+        doubt = excuse(case, (since_ns, until_ns), 0.0, late_s)
+    yield fail_unless(doubt, sentence, *lines)
 
 
-def check_start_order(case: Case) -> Checked:
+@checker("start-order", "the first start of each container")
+def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
     """Init containers MUST be started one after the other in their order, and then the regular ones in theirs.
 
-    An init container is done when it has exited with 0, a sidecar and a regular container when it has started. Needs the first
-    start of each. A container whose ConfigMap or Secret was missing starts when it can, so its place is left open.
+    An init container is done when it has exited with 0, a sidecar and a regular container when it has started. A container whose
+    ConfigMap or Secret was missing starts when it can, so its place is left open.
     """
-    findings: list[Finding] = []
     pod = case.scenario.pod
     in_turn = (*pod.of_kind(ContainerKind.INIT), *pod.of_kind(ContainerKind.REGULAR))
-    order = [each for each in in_turn if not any(missing_for(case, each))]
-    first = {each.name: ran(case.pod, each.name) for each in order}
-    for each in order:
-        if not first[each.name]:
-            findings.append(inconclusive(f'"{each.name}" was never seen to start: {why_it_ended(case)}.'))
-    for before, after in pairwise(order):
-        done, began = _let_next_start(before, first[before.name]), _began(first[after.name])
+    order = [(each, ran(case.pod, each.name)) for each in in_turn if not any(missing_for(case, each))]
+    starts = sorted((began.utc_ns or 0, each.name) for each, instances in order if (began := _began(instances)))
+    seen.facts["order"] = [name for _, name in starts]
+    yield from (_never_started(case, each) for each, instances in order if not instances)
+    for (before, earlier), (after, later) in pairwise(order):
+        done, began = _let_next_start(before, earlier), _began(later)
         if began is None or began.utc_ns is None:
             continue
         if done is None or done.utc_ns is None or began.utc_ns < done.utc_ns:
             lines = (began.line, *((done.line,) if done else ()))
             what = "had started" if _needs_start(before) else "was done"
-            findings.append(
-                fail(f'"{after.name}" was created {at_lines(lines)} before "{before.name}" {what}.', *lines)
-            )
-    starts = sorted((fact.utc_ns or 0, name) for name, each in first.items() if (fact := _began(each)) is not None)
-    return Checked(findings=tuple(findings), facts={"order": [name for _, name in starts]})
+            yield fail(f'"{after.name}" was created {at_lines(lines)} before "{before.name}" {what}.', *lines)
+
+
+def _never_started(case: Case, spec: Container) -> Finding:
+    return inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.')
 
 
 def _needs_start(container: Container) -> bool:
     return container.kind is ContainerKind.REGULAR or container.is_sidecar
 
 
-def _began(instances: tuple[Instance, ...]) -> Fact | None:
+def _began(instances: Sequence[Instance]) -> Fact | None:
     return instances[0].begun if instances else None
 
 
-def _let_next_start(container: Container, instances: tuple[Instance, ...]) -> Fact | None:
+def _let_next_start(container: Container, instances: Sequence[Instance]) -> Fact | None:
     """When what follows may be started. A start is reported a moment after the process began, so its creation counts."""
     if _needs_start(container):
         return _began(instances)
     return next((each.exit for each in instances if each.exit_code == 0), None)
 
 
-def check_starts_once(case: Case) -> Checked:
+@checker("starts-once", "one start of each container", holds=Holds.ANY_PROGRAM)
+def check_starts_once(case: Case, seen: Seen) -> Iterator[Finding]:
     """An instance MUST NOT start before the one before it has exited, nor a regular container before init is done.
 
-    A container whose program never exits MUST start exactly once. Needs one start of each container.
+    A container whose program never exits MUST start exactly once.
     """
-    findings: list[Finding] = []
+    containers = case.scenario.pod.containers
+    seen.facts["starts"] = {spec.name: len(ran(case.pod, spec.name)) for spec in containers}
     for pod in case.pods:
-        for spec in case.scenario.pod.containers:
+        for spec in containers:
             instances = ran(pod, spec.name)
-            findings += _overlapping(spec.name, instances)
+            yield from _overlapping(spec.name, instances)
             if not instances:
-                findings.append(inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.'))
-            elif spec.program.known and not spec.program.exits and not _is_killed(case, spec) and len(instances) > 1:
+                yield _never_started(case, spec)
+            elif instances[1:] and spec.program.known and not spec.program.exits and not _is_killed(case, spec):
                 lines = instances[1].lines[:1]
-                findings.append(
-                    fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)
-                )
-        findings += _before_init(case, pod)
-    starts = {spec.name: len(ran(case.pod, spec.name)) for spec in case.scenario.pod.containers}
-    return Checked(findings=tuple(findings), facts={"starts": starts})
+                yield fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)
+        yield from _before_init(case, pod)
 
 
 def _is_killed(case: Case, spec: Container) -> bool:
@@ -220,8 +213,8 @@ def _is_killed(case: Case, spec: Container) -> bool:
     return bool(spec.killing_probes) or case.restarts_all or is_ended or case.is_changed(spec.name)
 
 
-def _overlapping(container: str, instances: tuple[Instance, ...]) -> list[Finding]:
-    found = []
+def _overlapping(container: str, instances: Sequence[Instance]) -> Iterator[Finding]:
+    """Instances that began before the exit of the one before them; without the runtime's start, its exit may be missing too."""
     for before, after in pairwise(instances):
         start, ended = after.start, before.exit
         if start is None:
@@ -229,34 +222,24 @@ def _overlapping(container: str, instances: tuple[Instance, ...]) -> list[Findin
         if ended is None:
             lines = (*before.lines[:1], start.line)
             sentence = f'"{container}" was started {at_lines(lines)} while the instance before it had not exited.'
-            found.append(
-                fail(sentence, *lines) if before.exited is None and after.started else inconclusive(sentence, *lines)
-            )
+            yield fail(sentence, *lines) if after.started else inconclusive(sentence, *lines)
         elif start.utc_ns is not None and ended.utc_ns is not None and start.utc_ns < ended.utc_ns:
             lines = (start.line, ended.line)
-            found.append(
-                fail(f'"{container}" was started {at_lines(lines)} before the instance before it had exited.', *lines)
-            )
-    return found
+            yield fail(f'"{container}" was started {at_lines(lines)} before the instance before it had exited.', *lines)
 
 
-def _before_init(case: Case, pod: PodHistory) -> list[Finding]:
+def _before_init(case: Case, pod: PodHistory) -> Iterator[Finding]:
     """Regular containers that started before every regular init container had exited 0."""
     inits = [each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar]
     done_ns, done_line = 0, 0
     for init in inits:
-        successes = [each.exit for each in ran(pod, init.name) if each.exit_code == 0 and each.exit]
-        if not successes or successes[0].utc_ns is None:
+        success = next((each.exit for each in ran(pod, init.name) if each.exit_code == 0 and each.exit), None)
+        if success is None or success.utc_ns is None:
             done_ns, done_line = case.recording.end_ns, 0
             break
-        if successes[0].utc_ns > done_ns:
-            done_ns, done_line = successes[0].utc_ns, successes[0].line
-    found = []
+        done_ns, done_line = max((done_ns, done_line), (success.utc_ns, success.line))
     for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR) if inits else ():
-        for each in ran(pod, spec.name)[:1]:
-            if each.start and each.start_ns is not None and each.start_ns < done_ns:
-                lines = tuple(line for line in (each.start.line, done_line) if line)
-                found.append(
-                    fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)
-                )
-    return found
+        start = next((each.start for each in ran(pod, spec.name)[:1]), None)
+        if start is not None and start.utc_ns is not None and start.utc_ns < done_ns:
+            lines = tuple(line for line in (start.line, done_line) if line)
+            yield fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)
