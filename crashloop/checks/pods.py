@@ -1,11 +1,15 @@
-"""Checkers of the pods that others than a kubelet make: mirror pods that return, and the pods of a Job or a Deployment."""
+"""Checkers of the pods that others than a kubelet make: mirror pods that return, and the pods of a Job or a Deployment.
+
+Theory of operation. A mirror pod that somebody deletes comes back, and shows its static pod again. A Job replaces a failed pod by
+its controller's own backoff, which no kubelet has a part in. A Deployment replaces a pod whose containers have ended for good.
+"""
 
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from crashloop.checks.evidence import too_few, unwatched
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.job_ends import REACTS_WITHIN_S
 from crashloop.history.recording import MirrorEvent, PodHistory
 from crashloop.model.admission import Admission
@@ -23,26 +27,20 @@ MIRROR_WITHIN_S = 30.0
 16 s later, and this leaves room for a second look (pkg/kubelet/kubelet.go@v1.37.1 tryReconcileMirrorPods)."""
 
 
-def check_mirror_returns(case: Case) -> Checked:
-    """A mirror pod that is deleted MUST be created again, and state the containers of its static pod.
-
-    Needs a pod that the kubelet takes, a deletion of its mirror pod by the scenario, and its return.
-    """
+@checker("mirror-returns", Need("deletions", 1, "deletion", "of a mirror pod", is_shown=False))
+def check_mirror_returns(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A mirror pod that is deleted MUST be created again, and state the containers of its static pod."""
     if case.prediction.admission is not Admission.RUNS:
-        return Checked(
-            findings=(inconclusive("the kubelet runs no such pod, so its mirror pod has nothing to state."),)
-        )
-    findings: list[Finding] = []
-    took: list[float] = []
+        yield inconclusive("the kubelet runs no such pod, so its mirror pod has nothing to state.")
+        return
+    seen.facts["mirror_back_s"] = []
     for pod, gone in _deleted_mirrors(case):
+        seen["deletions"] += 1
         back = next((each for each in pod.mirrors if each.phase == "created" and each.fact.line > gone.fact.line), None)
-        stated = None if back is None else _stated_ns(pod, back)
-        findings += _mirror_back(case, gone, back, stated)
-        if stated is not None:
-            took.append(round((stated - (gone.fact.utc_ns or stated)) / 1e9, 3))
-    if not findings and not took:
-        findings.append(inconclusive(f"no deletion of a mirror pod was seen: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"mirror_back_s": took})
+        stated_ns = None if back is None else _stated_ns(pod, back)
+        if stated_ns is not None:
+            seen.facts["mirror_back_s"].append(round((stated_ns - (gone.fact.utc_ns or stated_ns)) / 1e9, 3))
+        yield from _mirror_back(case, gone, back, stated_ns)
 
 
 def _deleted_mirrors(case: Case) -> Iterator[tuple[PodHistory, MirrorEvent]]:
@@ -71,18 +69,19 @@ def _mirror_back(case: Case, gone: MirrorEvent, back: MirrorEvent | None, stated
             yield inconclusive(f"{sentence}: {why_it_ended(case)}.", *lines)
         return
     if back is None:
-        said = f"the mirror pod was not created again within {seconds(after_s)} of its deletion"
+        said = f"was not created again within {seconds(after_s)} of"
     elif stated_ns is None:
-        said = f"the mirror pod that was created again stated no container within {seconds(after_s)} of its deletion"
+        said = f"that was created again stated no container within {seconds(after_s)} of"
     else:
-        said = f"the mirror pod stated its containers only {seconds(after_s)} after its deletion"
+        said = f"stated its containers only {seconds(after_s)} after"
     lost = lost_watch(case, from_ns, to_ns)
     doubt = (
         excuse(case, (from_ns, to_ns), 0.0, after_s - MIRROR_WITHIN_S)
         if lost is None
         else f"The watch was lost meanwhile (history line {lost.line})"
     )
-    yield fail_unless(doubt, f"{said} {at_lines(lines)}; {seconds(MIRROR_WITHIN_S)} is the longest.", *lines)
+    sentence = f"the mirror pod {said} its deletion {at_lines(lines)}; {seconds(MIRROR_WITHIN_S)} is the longest."
+    yield fail_unless(doubt, sentence, *lines)
 
 
 class _Moment(NamedTuple):
@@ -92,35 +91,30 @@ class _Moment(NamedTuple):
     """When the recorder knew of it."""
 
 
-def check_pod_spacing(case: Case) -> Checked:
-    """Each pod of a Job MUST come 10 s, 20 s, 40 s and so on after the containers of the failed one before it had finished.
-
-    Needs a Job with min_pods (2) pods, and the watch throughout.
-    """
+@checker("pod-spacing", Need("pods", 2, "pod", is_shown=False))
+def check_pod_spacing(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Each pod of a Job MUST come 10 s, 20 s, 40 s and so on after the containers of the failed one before it had finished."""
     if case.scenario.job is None:
-        return Checked(findings=(inconclusive("no Job makes the pods."),))
+        yield inconclusive("no Job makes the pods.")
+        return
     lost = next(unwatched(case, "the beginning or the end of a pod"), None)
     doubt = lost.sentence.rstrip(".") if lost else None
-    findings: list[Finding] = []
     spacing: list[dict[str, Any]] = []
+    seen["pods"] = len(case.pods)
     for failures, (before, after) in enumerate(pairwise(case.pods), start=1):
         finished, began = _finished(before), _first_sign(after)
         if finished is None or began is None:
-            findings.append(
-                inconclusive(f"no status shows when pod {failures} of the Job had finished, or the next began.")
-            )
+            yield inconclusive(f"no status shows when pod {failures} of the Job had finished, or the next began.")
             continue
         due_s, seen_s = replacement_s(failures), (began.t_ns - finished.t_ns) / 1e9
         latest_s = max(due_s, (finished.reported_ns - finished.t_ns) / 1e9) + REACTS_WITHIN_S
         spacing.append({"due_s": due_s, "seen_s": round(seen_s, 3)})
         if not due_s <= seen_s <= latest_s:
             lines = (finished.line, began.line)
-            only, shown = ("", seconds(seen_s, unlike=due_s)) if seen_s < due_s else ("only ", seconds(seen_s))
-            sentence = f"the Job replaced its failed pod {failures} {only}after {shown} {at_lines(lines)}"
-            findings.append(fail_unless(doubt, f"{sentence}; {seconds(due_s)} were due.", *lines))
-    if not findings:
-        findings += too_few(case, len(case.pods), "min_pods", 2, "pod")
-    return Checked(findings=tuple(findings), facts={"spacing": spacing})
+            early, late = f"after {seconds(seen_s, unlike=due_s)}", f"only after {seconds(seen_s)}"
+            replaced = f"the Job replaced its failed pod {failures} {early if seen_s < due_s else late}"
+            yield fail_unless(doubt, f"{replaced} {at_lines(lines)}; {seconds(due_s)} were due.", *lines)
+    seen.facts["spacing"] = spacing
 
 
 def _finished(pod: PodHistory) -> _Moment | None:
@@ -146,43 +140,43 @@ MOST, WITHIN_S = 3, 30.0
 REPLACED_WITHIN_S = 15.0
 
 
-def check_pods_made(case: Case) -> Checked:
+@checker("pods-made", "the pods of the within_s (30) after the first", watch="a pod", holds=Holds.DECLARED)
+def check_pods_made(case: Case, seen: Seen) -> Iterator[Finding]:
     """A Deployment of one replica MUST make no more than `most` (3) pods in the `within_s` (30) after the first.
 
-    By the model that replaces an ended pod at once, each MUST be replaced within 15 s, by one pod. Needs a watch that long.
+    By the model that replaces an ended pod at once, each MUST be replaced within 15 s, by one pod.
     """
     within_s, most = case.number("within_s", WITHIN_S), int(case.number("most", MOST))
     first_ns = _first_sign_ns(case.pods[0])
     made = [each for each in case.pods if _first_sign_ns(each) <= first_ns + within_s * 1e9]
-    seen_s = (case.recording.end_ns - first_ns) / 1e9
-    findings: list[Finding] = []
+    seen.facts |= {"pods": len(made), "within_s": within_s}
+    wrong = None
     if replaces_at_once(case.prediction.deviations):
-        findings += _not_replaced(case)
+        wrong = _not_replaced(case)
     elif len(made) > most:
         lines = [each.statuses[0].line for each in made if each.statuses]
         sentence = f"the Deployment made {count(len(made), 'pod')} within {seconds(within_s)} {at_lines(lines[-1:])}"
-        findings.append(fail(f"{sentence}; a container would have been started {most} times.", *lines))
-    if not findings and seen_s < within_s:
-        findings.append(inconclusive(f"the pods were watched for {seconds(seen_s)}: {why_it_ended(case)}."))
-    if not findings:
-        findings += unwatched(case, "a pod")
-    return Checked(findings=tuple(findings), facts={"pods": len(made), "within_s": within_s})
+        wrong = fail(f"{sentence}; a container would have been started {most} times.", *lines)
+    watched_s = (case.recording.end_ns - first_ns) / 1e9
+    if wrong is not None:
+        yield wrong
+    elif watched_s < within_s:
+        yield inconclusive(f"the pods were watched for {seconds(watched_s)}: {why_it_ended(case)}.")
 
 
-def _not_replaced(case: Case) -> list[Finding]:
-    """Pods that were not replaced one by one as soon as they had ended."""
-    for before, after in pairwise((*case.pods, None)):
-        assert before is not None
+def _not_replaced(case: Case) -> Finding | None:
+    """The first pod that was not replaced by one other as soon as it had ended."""
+    for before, after in zip(case.pods, (*case.pods[1:], None), strict=True):
         ended = next((each for each in before.statuses if each.phase in (SUCCEEDED, FAILED)), None)
         next_ns = case.recording.end_ns if after is None else _first_sign_ns(after)
         appeared = after.statuses[0] if after is not None and after.statuses else None
         if appeared is not None and (ended is None or ended.line > appeared.line):
             line = appeared.line
-            return [fail(f"the Deployment made a pod {at_lines([line])} while the one before it had not ended.", line)]
+            return fail(f"the Deployment made a pod {at_lines([line])} while the one before it had not ended.", line)
         if ended is not None and (waited_s := (next_ns - ended.t_ns) / 1e9) > REPLACED_WITHIN_S:
             sentence = f"a pod that had ended {at_lines([ended.line])} was not replaced for {seconds(waited_s)}"
-            return [fail(f"{sentence}; it was to be replaced at once.", ended.line)]
-    return []
+            return fail(f"{sentence}; it was to be replaced at once.", ended.line)
+    return None
 
 
 def _first_sign_ns(pod: PodHistory) -> int:
