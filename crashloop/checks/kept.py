@@ -12,61 +12,51 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TypeVar
 
-from crashloop.checks.evidence import too_few
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.checker import Holds, Need, Seen, checker, lives
+from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import LogFiles, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import ended_by_node, leaves_ns, why_it_ended
+from crashloop.restarts.evidence import ended_by_node, first_gap, leaves_ns
 from crashloop.restarts.lives import collected_early, ran
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, seconds
 
-MIN_RESTARTS = 2
 T = TypeVar("T")
 
 
-def check_in_place(case: Case) -> Checked:
-    """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended.
+@checker("in-place", Need("restarts", 2, "restart"), holds=Holds.ANY_PROGRAM)
+def check_in_place(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended."""
+    seen["restarts"] = sum(each.number > 0 for each in lives(case))
+    findings = tuple(_moved(case))
+    lost = first_gap(case, Channel.RUNTIME)
+    yield from findings
+    if findings:
+        return
+    if any(Channel.RUNTIME not in pod.channels for pod in case.pods):
+        yield inconclusive("no runtime evidence, and nothing else shows the sandbox.")
+    elif lost is not None:
+        said = f"runtime events were lost {at_lines([lost.line])}"
+        yield inconclusive(f"{said}, and with them perhaps a sandbox.", lost.line)
 
-    Needs min_restarts (2) restarts, and the runtime's events throughout.
-    """
-    findings: list[Finding] = []
+
+def _moved(case: Case) -> Iterator[Finding]:
+    """Another pod, sandbox, address or startTime."""
     asked = {each.action for each in case.scenario.interventions}
     if len(case.pods) > 1 and not asked & MAKE_ANOTHER_POD and not case.scenario.replaces_pods:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
-        findings.append(
-            fail(f"a second pod appeared, uid {other.uid} {at_lines(lines)}; one pod was to be kept.", *lines)
-        )
+        yield fail(f"a second pod appeared, uid {other.uid} {at_lines(lines)}; one pod was to be kept.", *lines)
     kept = case.pods if InterventionKind.KILL_SANDBOX not in asked else ()
-    for first, event in (found for pod in kept for found in _later_sandboxes(pod)):
-        findings.append(
-            fail(
-                f"a new sandbox was created {at_lines([first, event])}; a restart was to keep the sandbox.",
-                first,
-                event,
-            )
-        )
-    findings += [finding for pod in kept for finding in _other_addresses(pod)]
-    findings += [finding for pod in case.pods for finding in _other_start_times(pod)]
-    restarts = sum(max(0, len(ran(pod, spec.name)) - 1) for pod in case.pods for spec in case.scenario.pod.containers)
-    if not findings:
-        findings += too_few(case, restarts, "min_restarts", MIN_RESTARTS, "restart")
-    if not findings and any(Channel.RUNTIME not in pod.channels for pod in case.pods):
-        findings.append(inconclusive("no runtime evidence, and nothing else shows the sandbox."))
-    lost = next(case.recording.gaps_of(Channel.RUNTIME, case.recording.begin_ns, case.recording.end_ns), None)
-    if not findings and lost is not None:
-        findings.append(
-            inconclusive(
-                f"runtime events were lost (history line {lost.line}), and with them perhaps a sandbox.", lost.line
-            )
-        )
-    return Checked(findings=tuple(findings), facts={"restarts": restarts})
+    for pair in (found for pod in kept for found in _later_sandboxes(pod)):
+        yield fail(f"a new sandbox was created {at_lines(pair)}; a restart was to keep the sandbox.", *pair)
+    yield from (finding for pod in kept for finding in _other_addresses(pod))
+    yield from (finding for pod in case.pods for finding in _other_start_times(pod))
 
 
 def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
@@ -120,52 +110,48 @@ def _first_change(
             return
 
 
-def check_logs_kept(case: Case) -> Checked:
-    """RestartAllContainers MUST keep the log of each instance that it replaces.
-
-    Needs a list of the pod's logs after it, and a replaced instance.
-    """
-    findings: list[Finding] = []
+@checker("logs-kept", Need("replaced", 1, "replaced instance", "in a list of logs", is_shown=False))
+def check_logs_kept(case: Case, seen: Seen) -> Iterator[Finding]:
+    """RestartAllContainers MUST keep the log of each instance that it replaces."""
     kept: dict[str, int] = {}
-    for spec in (each for each in case.scenario.pod.containers if each.kind is not ContainerKind.EPHEMERAL):
-        for pod in case.pods:
-            listed = pod.log_files[-1] if pod.log_files else None
-            replaced = replacements(case, pod, spec.name)
-            for instance in ran(pod, spec.name)[:-1]:
-                reset = replaced.get(instance.ordinal)
-                if listed is None or reset is None or not reset.sure or reset.trigger.latest_ns > listed.t_ns:
-                    continue
-                kept[spec.name] = kept.get(spec.name, 0) + 1
-                if instance.ordinal not in listed.logs.get(spec.name, ()):
-                    lines = (reset.trigger.exited.line, listed.line)
-                    gone = (
-                        f'the log of instance {instance.ordinal} of "{spec.name}" was gone after RestartAllContainers'
-                    )
-                    findings.append(fail(f"{gone} {at_lines(lines)}; it was to be kept.", *lines))
-    if not findings and not kept:
-        findings.append(inconclusive(f"no list of logs shows an instance that was replaced: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"replaced": kept})
+    for life in lives(case):
+        name, ordinal, listed = life.spec.name, life.instance.ordinal, _last_listed(life.pod)
+        reset = replacements(case, life.pod, name).get(ordinal)
+        if life.spec.kind is ContainerKind.EPHEMERAL or life.following is None or listed is None:
+            continue
+        if reset is None or not reset.sure or reset.trigger.latest_ns > listed.t_ns:
+            continue
+        seen["replaced"] += 1
+        kept[name] = kept.get(name, 0) + 1
+        if ordinal not in listed.logs.get(name, ()):
+            lines = (reset.trigger.exited.line, listed.line)
+            gone = f"the log of {life.name} was gone after RestartAllContainers {at_lines(lines)}"
+            yield fail(f"{gone}; it was to be kept.", *lines)
+    seen.facts["replaced"] = kept
 
 
-def check_previous_log(case: Case) -> Checked:
+def _last_listed(pod: PodHistory) -> LogFiles | None:
+    return pod.log_files[-1] if pod.log_files else None
+
+
+@checker("previous-log", Need("listed", 1, "restarted container", "in a list of logs", is_shown=False))
+def check_previous_log(case: Case, seen: Seen) -> Iterator[Finding]:
     """The log of the instance before MUST be there while a restarted container runs.
 
-    Needs a list of the pod's logs, made while a restarted container ran, and of it the same instances as the recording.
+    Judged is a container that ran when the logs were listed, and of which the list has the same instances as the recording.
     """
-    findings: list[Finding] = []
-    seen: dict[str, int] = {}
+    ordinals: dict[str, int] = {}
     for pod in case.pods:
-        listed = pod.log_files[-1] if pod.log_files else None
+        listed = _last_listed(pod)
         for name, previous in _instances_before(case, pod, listed) if listed else ():
             assert listed is not None
-            seen[name] = previous.ordinal
+            seen["listed"] += 1
+            ordinals[name] = previous.ordinal
             if previous.ordinal not in listed.logs.get(name, ()):
                 lines = (*previous.lines[-1:], listed.line)
                 gone = f'the log of instance {previous.ordinal} of "{name}" was gone while its successor ran'
-                findings.append(fail(f"{gone} {at_lines(lines)}; it was to be kept.", *lines))
-    if not findings and not seen:
-        findings.append(inconclusive(f"no list of logs shows a container after a restart: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"previous": seen})
+                yield fail(f"{gone} {at_lines(lines)}; it was to be kept.", *lines)
+    seen.facts["previous"] = ordinals
 
 
 def _instances_before(case: Case, pod: PodHistory, listed: LogFiles) -> Iterator[tuple[str, Instance]]:

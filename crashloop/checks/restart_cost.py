@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from statistics import median
 
-from crashloop.checks.evidence import too_few
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.checker import Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import LoggedDelay, PodHistory
 from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import first_gap
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
 from crashloop.spec.scenario import Mode
@@ -28,59 +29,62 @@ from crashloop.words import at_lines, count
 
 MOST_EXITED = 10
 """Exited containers of a name that the runtime may hold at once."""
-MIN_COUNTED = 10
+COUNTED = Need("restarts", 10, "restart", is_shown=False)
 
 
-def check_exited_bounded(case: Case) -> Checked:
-    """The kubelet MUST remove exited containers: the runtime holds at most 10 of a name at once.
-
-    Needs min_restarts (10) restarts, and the runtime's events throughout.
-    """
+@checker("exited-bounded", COUNTED, "the runtime's events throughout")
+def check_exited_bounded(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The kubelet MUST remove exited containers: the runtime holds at most 10 of a name at once."""
     most: dict[str, int] = {}
     findings: list[Finding] = []
     for name, instances in _containers(case):
         held, at_ns = _most_held(instances)
+        seen["restarts"] += _restarts(instances)
         most[name] = max(held, most.get(name, 0))
         if held > MOST_EXITED:
             findings.append(_exited_at_once(case, name, instances, held, at_ns))
-    return _by_runtime(case, findings, {"most_exited": most})
+    seen.facts["most_exited"] = most
+    yield from (tuple(_unseen(case)) or findings)
 
 
-def check_runtime_operations(case: Case) -> Checked:
-    """A restart MUST cost the runtime one create, one start and one remove.
-
-    Needs min_restarts (10) restarts, and the runtime's events throughout.
-    """
+@checker("runtime-operations", COUNTED, "the runtime's events throughout")
+def check_runtime_operations(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A restart MUST cost the runtime one create, one start and one remove."""
     findings: list[Finding] = []
     operations: dict[str, dict[str, int]] = {}
     for name, instances in _containers(case):
-        restarts = _restarts(instances)
+        restarts, last = _restarts(instances), instances[-1]
+        seen["restarts"] += restarts
         done = {
             "create": sum(each.created is not None for each in instances) - 1,
             "start": sum(each.started is not None for each in instances) - 1,
             "remove": sum(each.removed is not None for each in instances[:-1]),
         }
         # Of what was created last the runtime's events may still be on their way; what exited last is not removed yet.
-        last = instances[-1]
         pending = restarts + (not last.has_run)
-        most = {"create": pending, "remove": pending}
-        least = {
-            "create": restarts - (last.created is None),
-            "start": restarts - (last.started is None),
-            "remove": restarts - MOST_EXITED,
+        bounds = {
+            "create": (restarts - (last.created is None), pending),
+            "start": (restarts - (last.started is None), restarts),
+            "remove": (restarts - MOST_EXITED, pending),
         }
         operations[name] = {"restarts": restarts} | {f"{what}s": number for what, number in done.items()}
         lines = (instances[0].lines[0], instances[-1].lines[0])
-        findings += (
-            fail(
-                f'"{name}" restarted {count(restarts, "time")} {at_lines(lines)}, and for that the runtime was seen to '
-                f"{what} {count(number, 'container')}; one per restart was due.",
-                *lines,
-            )
-            for what, number in done.items()
-            if not least[what] <= number <= most.get(what, restarts)
-        )
-    return _by_runtime(case, findings, {"operations": operations})
+        for what, (least, most) in bounds.items():
+            if not least <= done[what] <= most:
+                restarted = f'"{name}" restarted {count(restarts, "time")} {at_lines(lines)}'
+                was_seen = f"for that the runtime was seen to {what} {count(done[what], 'container')}"
+                findings.append(fail(f"{restarted}, and {was_seen}; one per restart was due.", *lines))
+    seen.facts["operations"] = operations
+    yield from (tuple(_unseen(case)) or findings)
+
+
+def _unseen(case: Case) -> Iterator[Finding]:
+    """That events of the runtime are missing: then neither its operations nor its containers can be counted."""
+    lost = first_gap(case, Channel.RUNTIME)
+    if any(Channel.RUNTIME not in pod.channels for pod in case.pods):
+        yield inconclusive("no runtime evidence, and nothing else shows what it creates and removes.")
+    elif lost is not None:
+        yield inconclusive(f"runtime events were lost {at_lines([lost.line])}.", lost.line)
 
 
 def _containers(case: Case) -> Iterator[tuple[str, tuple[Instance, ...]]]:
@@ -118,11 +122,8 @@ def _exited_at_once(case: Case, name: str, instances: Sequence[Instance], held: 
     lines = (there[0].line, there[-1].line)
     since_ns = there[0].utc_ns or at_ns
     doubt = excuse(case, (since_ns, at_ns), 0.0, (at_ns - since_ns) / 2e9)
-    return fail_unless(
-        doubt,
-        f'the runtime held {count(held, "exited container")} of "{name}" at once {at_lines(lines)}; {MOST_EXITED} are the most.',
-        *lines,
-    )
+    exited = f'the runtime held {count(held, "exited container")} of "{name}" at once {at_lines(lines)}'
+    return fail_unless(doubt, f"{exited}; {MOST_EXITED} are the most.", *lines)
 
 
 def _is_there(instance: Instance, at_ns: int) -> bool:
@@ -132,53 +133,36 @@ def _is_there(instance: Instance, at_ns: int) -> bool:
     return exited_ns is not None and exited_ns <= at_ns and not is_removed
 
 
-def _by_runtime(case: Case, findings: list[Finding], facts: dict[str, object]) -> Checked:
-    lost = next(case.recording.gaps_of(Channel.RUNTIME, case.recording.begin_ns, case.recording.end_ns), None)
-    if any(Channel.RUNTIME not in pod.channels for pod in case.pods):
-        findings = [inconclusive("no runtime evidence, and nothing else shows what it creates and removes.")]
-    elif lost is not None:
-        findings = [inconclusive(f"runtime events were lost (history line {lost.line}).", lost.line)]
-    elif not findings:
-        restarts = sum(_restarts(instances) for _, instances in _containers(case))
-        findings = [*too_few(case, restarts, "min_restarts", MIN_COUNTED, "restart")]
-    return Checked(findings=tuple(findings), facts=facts)
-
-
-MIN_LOGGED = 12
 MOST_GROWTH = 1.25
 """How much more the last restarts may cost than the first: each line grows with its numbers, such as the count of a backoff."""
+LOGGED = Need("restarts", 12, "restart", "with a line about its delay", is_shown=False)
 
 
-def check_log_growth(case: Case) -> Checked:
+@checker("log-growth", LOGGED)
+def check_log_growth(case: Case, seen: Seen) -> Iterator[Finding]:
     """The kubelet's log MUST grow by a constant amount per restart: no more by the last third of them than by the first.
 
-    Needs min_restarts (12) restarts with the same delay, each with a line of the kubelet's log about its delay.
+    Counted are restarts with the same delay, each with a line of the kubelet's log about its delay.
     """
-    findings: list[Finding] = []
     grown: dict[str, int] = {}
-    restarts = 0
     for pod in case.pods if case.scenario.mode is Mode.NATURAL else ():
         for spec in case.scenario.pod.containers:
             per_restart = _bytes_per_restart(pod, spec.name)
-            restarts += len(per_restart)
-            if len(per_restart) < case.number("min_restarts", MIN_LOGGED):
+            seen["restarts"] += len(per_restart)
+            if len(per_restart) < case.number(LOGGED.parameter, LOGGED.least):
                 continue
             third = len(per_restart) // 3
-            (first, first_lines), (last, last_lines) = (
-                (median(each for each, _ in part), [line for _, line in part])
-                for part in (per_restart[:third], per_restart[-third:])
-            )
+            earlier, later = per_restart[:third], per_restart[-third:]
+            first, last = (median(cost for cost, _ in part) for part in (earlier, later))
             grown[spec.name] = round(last)
             if last > MOST_GROWTH * first:
-                lines = (first_lines[0], last_lines[-1])
-                sentence = (
+                lines = (earlier[0][1], later[-1][1])
+                yield fail(
                     f'each of the last {third} restarts of "{spec.name}" cost the kubelet\'s log {last:.0f} bytes, '
-                    f"and each of the first {third} {first:.0f} {at_lines(lines)}; a constant amount was due."
+                    f"and each of the first {third} {first:.0f} {at_lines(lines)}; a constant amount was due.",
+                    *lines,
                 )
-                findings.append(fail(sentence, *lines))
-    if not findings:
-        findings += too_few(case, restarts, "min_restarts", MIN_LOGGED, "restart", "with a line about its delay")
-    return Checked(findings=tuple(findings), facts={"bytes_per_restart": grown})
+    seen.facts["bytes_per_restart"] = grown
 
 
 def _bytes_per_restart(pod: PodHistory, container: str) -> list[tuple[int, int]]:
