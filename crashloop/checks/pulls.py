@@ -3,10 +3,10 @@
 Theory of operation. A pull comes with a look of the kubelet at the pod, and each start of another container of the pod is part of
 such a look. So a pull that is due comes before the second look after that; no clock is needed to say that it is late.
 
-The registry's requests show when each pull was under way. The Event Pulled of a pod states the time of its
-pull alone, and "including waiting". What it states is held against bounds that need no clock of the kubelet: a pull takes as long
-as its requests at least, and waits at least from the receipt of its Event Pulling to the last answer to the pull before it. A pod
-pulls once it has a sandbox, and has pulled before its Event Pulled is received, which bounds both from above.
+The registry's requests show when each pull was under way. The Event Pulled of a pod states the time of its pull alone, and
+"including waiting". What it states is held against bounds that need no clock of the kubelet: a pull takes as long as its requests
+at least, and waits at least from the receipt of its Event Pulling to the last answer to the pull before it. A pod pulls once it
+has a sandbox, and has pulled before its Event Pulled is received, which bounds both from above.
 """
 
 import re
@@ -15,15 +15,15 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.evidence import too_few
-from crashloop.checks.finding import Checked, Finding, fail, fail_unless, inconclusive
+from crashloop.checks.checker import Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Gap, ImageRequest, KubernetesEvent, PodHistory
+from crashloop.history.recording import ImageRequest, KubernetesEvent, PodHistory
 from crashloop.model.pulls import pull_delays, pulls_at_restart
 from crashloop.restarts.absences import VERSION, ObjectState, held_over_time, offered_over_time, possible_at
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.evidence import blind_spot, first_gap, why_it_ended
 from crashloop.restarts.lives import ran
 from crashloop.spec.duration import duration_seconds
 from crashloop.spec.pod import Container
@@ -38,14 +38,6 @@ ONE_PULL_NS = 5_000_000_000
 def pulled(case: Case) -> Iterator[Container]:
     """The containers whose image is in the registry."""
     return (each for each in case.scenario.pod.containers if each.image is not None)
-
-
-def held_between(states: tuple[ObjectState, ...], from_ns: int, to_ns: int) -> tuple[ObjectState, ...]:
-    """Those that may have held at some time of an interval (UTC)."""
-    later = (*(each.to_ns for each in states[1:]), to_ns + 1)
-    return tuple(
-        each for each, over_ns in zip(states, later, strict=True) if each.from_ns <= to_ns and over_ns >= from_ns
-    )
 
 
 def requests_for(case: Case, container: Container) -> tuple[ImageRequest, ...]:
@@ -64,99 +56,44 @@ def failed_pulls(case: Case, container: Container) -> tuple[ImageRequest, ...]:
     return tuple(firsts)
 
 
-MIN_PULLED_RESTARTS = 5
-
-
-def check_pulls(case: Case) -> Checked:
-    """A restart MUST pull the image once under the pull policy Always, and not at all under IfNotPresent.
-
-    Needs a pull before the first start, and min_restarts (5) restarts.
-    """
-    findings: list[Finding] = []
+@checker("pulls", Need("restarts", 5, "restart", is_shown=False), "a pull before the first start")
+def check_pulls(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A restart MUST pull the image once under the pull policy Always, and not at all under IfNotPresent."""
     pulls: dict[str, list[int]] = {}
     for spec in pulled(case):
-        instances = ran(case.pod, spec.name)
-        pulls[spec.name] = []
-        for judged in _pulls_at_restarts(case, spec, instances):
-            pulls[spec.name].append(judged[0])
-            findings += [judged[1]] if judged[1] else []
-        if not _pulled_first(case, spec, instances):
-            seen = f'no pull was seen before the first start of "{spec.name}"'
-            findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
-    if not findings:
-        findings += too_few(case, sum(map(len, pulls.values())), "min_restarts", MIN_PULLED_RESTARTS, "restart")
-    return Checked(findings=tuple(findings), facts={"pulls": pulls})
-
-
-def check_image_of_tag(case: Case) -> Checked:
-    """Under the pull policy Always, each life MUST run in the image that the tag named when it was started.
-
-    Needs a restart wholly before the tag was moved, and one wholly after it.
-    """
-    findings: list[Finding] = []
-    decided: dict[str, list[str]] = {}
-    for spec in pulled(case):
-        if spec.image is None or spec.image.policy is not PullPolicy.ALWAYS:
-            continue
-        instances, states = ran(case.pod, spec.name), offered_over_time(case, spec)
-        decided[spec.name] = []
+        instances, pulls[spec.name] = ran(case.pod, spec.name), []
         for before, after in pairwise(instances):
-            if before.exit_ns is None or after.begun_ns is None:
-                continue
-            held = held_between(states, before.exit_ns, _created_ns(after))
-            due = tuple(dict.fromkeys(each.data[VERSION] for each in held if each.data is not None))
-            found = next((note for note in after.notes if note.name == VERSION_VARIABLE), None)
-            if found is None:
-                continue
-            if found.value not in due:
-                lines = (found.line, *(each.line for each in held if each.line is not None))
-                findings.append(
-                    fail(
-                        f'instance {after.ordinal} of "{spec.name}" ran in image {found.value} {at_lines(lines)}; '
-                        f"the tag named {' or '.join(due)}.",
-                        *lines,
-                    )
-                )
-            elif len(due) == 1:
-                decided[spec.name].append(found.value)
-    if not findings and not any(len(set(each)) > 1 for each in decided.values()):
-        findings.append(inconclusive(f"no restart before and after the tag was moved was seen: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"images": decided})
+            if before.begun_ns is not None and after.begun_ns is not None:
+                requests = _pulled_between(case, spec, _created_ns(before), _created_ns(after))
+                seen["restarts"] += 1
+                pulls[spec.name].append(len(requests))
+                yield from _pulled_otherwise(case, spec, after, requests, (before.begun_ns, after.begun_ns))
+        if not instances or not _pulled_between(case, spec, 0, _created_ns(instances[0])):
+            unseen = f'no pull was seen before the first start of "{spec.name}"'
+            yield inconclusive(f"{unseen}: {why_it_ended(case)}.")
+    seen.facts["pulls"] = pulls
 
 
-def _pulls_at_restarts(
-    case: Case, spec: Container, instances: tuple[Instance, ...]
-) -> Iterator[tuple[int, Finding | None]]:
-    """The number of pulls of each restart, and what is wrong with it."""
+def _pulled_between(case: Case, spec: Container, from_ns: int, to_ns: int) -> tuple[ImageRequest, ...]:
+    """The pulls that succeeded after the one time and not after the other, UTC."""
+    return tuple(each for each in requests_for(case, spec) if each.data.status == OK and from_ns < each.t_ns <= to_ns)
+
+
+def _pulled_otherwise(
+    case: Case, spec: Container, restarted: Instance, requests: tuple[ImageRequest, ...], window_ns: tuple[int, int]
+) -> Iterator[Finding]:
+    """Another number of pulls than the policy needs for a restart."""
     assert spec.image is not None
     due = pulls_at_restart(spec.image.policy)
-    for before, after in pairwise(instances):
-        if before.begun_ns is None or after.begun_ns is None:
-            continue
-        requests = [
-            each
-            for each in requests_for(case, spec)
-            if each.data.status == OK and _created_ns(before) < each.t_ns <= _created_ns(after)
-        ]
-        wrong = None
-        if len(requests) != due:
-            lines = (*(each.line for each in requests), *after.lines[:1])
-            blind = blind_spot(case, case.pod, instances, before.begun_ns, after.begun_ns)
-            wrong = fail_unless(
-                f"A start could have gone unseen: {blind}" if blind else None,
-                f'the image of instance {after.ordinal} of "{spec.name}" was pulled {count(len(requests), "time")} '
-                f"{at_lines(lines)}; under {spec.image.policy} a restart pulls it {count(due, 'time')}.",
-                *lines,
-            )
-        yield len(requests), wrong
-
-
-def _pulled_first(case: Case, spec: Container, instances: tuple[Instance, ...]) -> bool:
-    return any(
-        each.data.status == OK and each.t_ns <= _created_ns(first)
-        for first in instances[:1]
-        for each in requests_for(case, spec)
-    )
+    if len(requests) != due:
+        lines = (*(each.line for each in requests), *restarted.lines[:1])
+        blind = blind_spot(case, case.pod, ran(case.pod, spec.name), *window_ns)
+        yield fail_unless(
+            f"A start could have gone unseen: {blind}" if blind else None,
+            f'the image of instance {restarted.ordinal} of "{spec.name}" was pulled {count(len(requests), "time")} '
+            f"{at_lines(lines)}; under {spec.image.policy} a restart pulls it {count(due, 'time')}.",
+            *lines,
+        )
 
 
 def _created_ns(instance: Instance) -> int:
@@ -165,35 +102,64 @@ def _created_ns(instance: Instance) -> int:
     return 0 if begun is None or begun.utc_ns is None else begun.utc_ns + begun.resolution_ns
 
 
-MIN_PULL_DELAYS = 3
+@checker("image-of-tag", "a restart wholly before the tag was moved, and one wholly after it")
+def check_image_of_tag(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Under the pull policy Always, each life MUST run in the image that the tag named when it was started."""
+    findings: list[Finding] = []
+    decided: dict[str, list[str]] = {}
+    for spec in pulled(case):
+        if spec.image is None or spec.image.policy is not PullPolicy.ALWAYS:
+            continue
+        states, decided[spec.name] = offered_over_time(case, spec), []
+        for before, after in pairwise(ran(case.pod, spec.name)):
+            found = next((note for note in after.notes if note.name == VERSION_VARIABLE), None)
+            if before.exit_ns is None or after.begun_ns is None or found is None:
+                continue
+            held = _held_between(states, before.exit_ns, _created_ns(after))
+            due = tuple(dict.fromkeys(each.data[VERSION] for each in held if each.data is not None))
+            if found.value not in due:
+                lines = (found.line, *(each.line for each in held if each.line is not None))
+                in_image = f'instance {after.ordinal} of "{spec.name}" ran in image {found.value} {at_lines(lines)}'
+                findings.append(fail(f"{in_image}; the tag named {' or '.join(due)}.", *lines))
+            elif len(due) == 1:
+                decided[spec.name].append(found.value)
+    seen.facts["images"] = decided
+    yield from findings
+    if not findings and not any(len(set(each)) > 1 for each in decided.values()):
+        yield inconclusive(f"no restart before and after the tag was moved was seen: {why_it_ended(case)}.")
+
+
+def _held_between(states: tuple[ObjectState, ...], from_ns: int, to_ns: int) -> tuple[ObjectState, ...]:
+    """Those that may have held at some time of an interval (UTC)."""
+    later = (*(each.to_ns for each in states[1:]), to_ns + 1)
+    return tuple(
+        each for each, over_ns in zip(states, later, strict=True) if each.from_ns <= to_ns and over_ns >= from_ns
+    )
+
+
 MOST_LOOKS = 3
 """Looks after the due moment before a pull is late; one more than a sync that was under way can account for."""
 
 
-def check_pull_backoff(case: Case) -> Checked:
+@checker("pull-backoff", Need("delays", 3, "delay", "between failed pulls", is_shown=False))
+def check_pull_backoff(case: Case, seen: Seen) -> Iterator[Finding]:
     """Failed pulls of an image MUST be 10 s apart at first, then twice as long each time, up to 300 s.
 
-    Needs min_delays (3) times between failed pulls, in a pod with another container that restarts.
+    The starts of the other containers of the pod show the looks of the kubelet.
     """
-    findings: list[Finding] = []
     apart: list[float] = []
     for spec in pulled(case):
         failed = failed_pulls(case, spec)
-        looks = sorted(
-            each.begun_ns
-            for other in case.scenario.pod.containers
-            if other is not spec
-            for each in ran(case.pod, other.name)
-            if each.begun_ns is not None
-        )
         apart += [round((after.t_ns - before.t_ns) / 1e9, 3) for before, after in pairwise(failed)]
-        findings += _pulls_apart(case, spec, failed, looks)
-    if not findings:
-        findings += too_few(case, len(apart), "min_delays", MIN_PULL_DELAYS, "delay", "between failed pulls")
-    return Checked(findings=tuple(findings), facts={"pulls_apart_s": apart})
+        yield from _pulls_apart(case, spec, failed)
+    seen["delays"] = len(apart)
+    seen.facts["pulls_apart_s"] = apart
 
 
-def _pulls_apart(case: Case, spec: Container, failed: tuple[ImageRequest, ...], looks: list[int]) -> Iterator[Finding]:
+def _pulls_apart(case: Case, spec: Container, failed: tuple[ImageRequest, ...]) -> Iterator[Finding]:
+    others = (ran(case.pod, each.name) for each in case.scenario.pod.containers if each is not spec)
+    looks_ns = [each.begun_ns for instances in others for each in instances if each.begun_ns is not None]
+    may_have_succeeded = bool(ran(case.pod, spec.name))
     # The last one has no successor unless it is overdue.
     for before, after, due_s in zip(failed, (*failed[1:], None), pull_delays(), strict=False):
         due_ns = before.t_ns + round(due_s * 1e9)
@@ -202,13 +168,10 @@ def _pulls_apart(case: Case, spec: Container, failed: tuple[ImageRequest, ...], 
         apart_s = (ends_ns - before.t_ns) / 1e9
         step_ns = case.recording.clocks.step_within_ns(before.t_ns, ends_ns)
         if after is not None and ends_ns < due_ns - step_ns:
-            yield fail(
-                f'two failed pulls of the image of "{spec.name}" are {seconds(apart_s, unlike=due_s)} apart {at_lines(lines)}; '
-                f"{seconds(due_s)} was due.",
-                *lines,
-            )
-        missed = sum(due_ns + step_ns < each < ends_ns for each in looks)
-        if missed > MOST_LOOKS and not _may_be_pulled(case, spec):
+            apart = f"are {seconds(apart_s, unlike=due_s)} apart {at_lines(lines)}"
+            yield fail(f'two failed pulls of the image of "{spec.name}" {apart}; {seconds(due_s)} was due.', *lines)
+        missed = sum(due_ns + step_ns < each < ends_ns for each in looks_ns)
+        if missed > MOST_LOOKS and not may_have_succeeded:
             what = f"again only after {seconds(apart_s)}" if after else f"not again within {seconds(apart_s)}"
             yield fail(
                 f'after a failed pull the image of "{spec.name}" was pulled {what} {at_lines(lines)}; {seconds(due_s)} was due, '
@@ -217,44 +180,28 @@ def _pulls_apart(case: Case, spec: Container, failed: tuple[ImageRequest, ...], 
             )
 
 
-def _may_be_pulled(case: Case, spec: Container) -> bool:
-    """Whether a pull succeeded, after which none is due any more."""
-    return bool(ran(case.pod, spec.name))
-
-
-def check_pull_credentials(case: Case) -> Checked:
-    """Each pull MUST come with the password that the pull secret held then.
-
-    Needs a pull that was refused before the secret was changed, and one after it that was not.
-    """
-    findings: list[Finding] = []
-    refused = accepted = 0
+@checker(
+    "pull-credentials",
+    Need("refused", 1, "refused pull", "before its secret was changed"),
+    Need("accepted", 1, "accepted pull", "after its secret was changed"),
+)
+def check_pull_credentials(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Each pull MUST come with the password that the pull secret held then."""
     for spec in pulled(case):
         secret = next((each for each in case.scenario.objects if spec.image and each.name == spec.image.secret), None)
-        if secret is None:
-            continue
-        states = held_over_time(case, secret)
-        for each in requests_for(case, spec):
+        states = () if secret is None else held_over_time(case, secret)
+        for each in requests_for(case, spec) if states else ():
             # The first request of a pull has no password: the runtime waits to be asked for one.
             if each.data.password is None:
                 continue
+            seen["refused"] += each.data.status != OK and each.t_ns < states[-1].from_ns
+            seen["accepted"] += each.data.status == OK and each.t_ns > states[-1].to_ns
             held = possible_at(case, states, each.t_ns)
             due = tuple(dict.fromkeys(one.data[PASSWORD_KEY] for one in held if one.data is not None))
             if each.data.password not in due:
                 lines = (each.line, *(one.line for one in held if one.line is not None))
-                findings.append(
-                    fail(
-                        f'a pull of the image of "{spec.name}" came with the password {each.data.password} {at_lines(lines)}; '
-                        f"its pull secret held {' or '.join(due) or 'none'}.",
-                        *lines,
-                    )
-                )
-            refused += each.data.status != OK and each.t_ns < states[-1].from_ns
-            accepted += each.data.status == OK and each.t_ns > states[-1].to_ns
-    if not findings and not (refused and accepted):
-        seen = "no pull was refused before its secret was changed, and accepted after it"
-        findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"refused": refused, "accepted": accepted})
+                came = f'a pull of the image of "{spec.name}" came with the password {each.data.password} {at_lines(lines)}'
+                yield fail(f"{came}; its pull secret held {' or '.join(due) or 'none'}.", *lines)
 
 
 MIN_WAIT_S = 2.0
@@ -282,19 +229,17 @@ class Bounds(msgspec.Struct, frozen=True):
     most_s: float
 
 
-def check_pull_wait(case: Case) -> Checked:
-    """A pull MUST begin after the end of the one before it on its node, and its Event MUST state how long it took and waited.
-
-    Needs a pull that waited for min_wait_s (2) behind another one, and the Events of both.
-    """
-    requests = _by_pull(case)
+@checker("pull-wait", "a pull that waited for min_wait_s (2) behind another one, and the Events of both")
+def check_pull_wait(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A pull MUST begin after the end of the one before it on its node, and its Event MUST state how long it took and waited."""
+    requests, reports = _by_pull(case), _events_of_pulls(case)
     findings = list(_overlapping_pulls(requests))
-    reports = _events_of_pulls(case)
     if not findings and len(reports) != len(requests):
-        seen = f"{count(len(requests), 'pull')} and {count(len(reports), 'Event')} about them were seen"
-        findings.append(inconclusive(f"{seen}: {why_it_ended(case)}."))
+        shown = f"{count(len(requests), 'pull')} and {count(len(reports), 'Event')} about them were seen"
+        findings.append(inconclusive(f"{shown}: {why_it_ended(case)}."))
     if findings:
-        return Checked(findings=tuple(findings))
+        yield from findings
+        return
     pulls = [
         Pull(own[0], max(each.answered_ns for each in own), pod, event)
         for own, (event, pod) in zip(requests, reports, strict=True)
@@ -307,10 +252,11 @@ def check_pull_wait(case: Case) -> Checked:
         stated = _stated_times(pull.reported)
         rows.append({name: stated and round(stated[at], 3) for at, name in enumerate(("took_s", "waited_s"))})
         findings += _stated_wrong(case, number, pull, stated, (took, waited))
+    seen.facts["pulls"] = rows
+    yield from findings
     min_wait_s = case.number("min_wait_s", MIN_WAIT_S)
     if not findings and longest_s < min_wait_s:
-        findings.append(inconclusive(f"no pull waited for {seconds(min_wait_s)} behind another: {why_it_ended(case)}."))
-    return Checked(findings=tuple(findings), facts={"pulls": rows})
+        yield inconclusive(f"no pull waited for {seconds(min_wait_s)} behind another: {why_it_ended(case)}.")
 
 
 def _by_pull(case: Case) -> list[list[ImageRequest]]:
@@ -367,7 +313,7 @@ def _waited(case: Case, before: Pull | None, pull: Pull) -> Bounds:
 def _asked_ns(case: Case, pull: Pull) -> int:
     """The earliest that the kubelet may have asked for it: once the pod has its sandbox."""
     made = next((each.fact.utc_ns for each in pull.pod.sandboxes), None)
-    return case.recording.begin_ns if made is None or _gap(case, Channel.RUNTIME) else made
+    return case.recording.begin_ns if made is None or first_gap(case, Channel.RUNTIME) else made
 
 
 def _stated_wrong(
@@ -391,9 +337,5 @@ def _stated_wrong(
 
 def _lost(case: Case) -> str | None:
     """Why the Events may not be in the order of the pulls."""
-    gap = _gap(case, Channel.EVENTS)
+    gap = first_gap(case, Channel.EVENTS)
     return None if gap is None else f"Events were lost (history line {gap.line})"
-
-
-def _gap(case: Case, channel: Channel) -> Gap | None:
-    return next(case.recording.gaps_of(channel, case.recording.begin_ns, case.recording.end_ns), None)
