@@ -11,7 +11,7 @@ when the delay is over, up to 1.34 and after a start that failed 10 s to 16 s la
 completeWork). Events of the pod make it look as well: its sandbox and an exit.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 
 import msgspec
@@ -93,33 +93,26 @@ _Came = tuple[int, int] | None
 """When that came which a container waited for: UTC nanoseconds, and the history's line. None: it was never seen to come."""
 
 
-@checker("volume-awaited", "a start at least 5 s after the pod's creation, because an object was missing until then")
+@checker("volume-awaited", Need("waits", 1, "wait", "of 5 s for a volume", is_shown=False))
 def check_volume_awaited(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST NOT start before the objects are there that are mounted in it."""
-    mounting = tuple(each for each in case.scenario.pod.containers if each.folders)
-    before = "the object was there that is mounted in it"
-    yield from _first_after(case, seen, mounting, _object_came, what="a volume", before=before)
+    mounting = ((each, _object_came(case, each)) for each in case.scenario.pod.containers if each.folders)
+    yield from _first_after(case, seen, mounting, "the object was there that is mounted in it")
 
 
-@checker("network-awaited", "a start at least 5 s after the pod's creation, because the network was away until then")
+@checker("network-awaited", Need("waits", 1, "wait", "of 5 s for the network", is_shown=False))
 def check_network_awaited(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST NOT start before its node has a pod network."""
-    containers, before = case.scenario.pod.containers, "its node had a pod network"
-    yield from _first_after(case, seen, containers, _network_came, what="the network", before=before)
+    came = _network_came(case)
+    waiting = ((each, came) for each in case.scenario.pod.containers)
+    yield from _first_after(case, seen, waiting, "its node had a pod network")
 
 
-def _first_after(
-    case: Case,
-    seen: Seen,
-    waiting: tuple[Container, ...],
-    came_of: Callable[[Case, Container], _Came],
-    *,
-    what: str,
-    before: str,
-) -> Iterator[Finding]:
+def _first_after(case: Case, seen: Seen, waiting: Iterable[tuple[Container, _Came]], before: str) -> Iterator[Finding]:
+    """First starts before that came which they waited for; waits count from the pod's creation."""
     waited: dict[str, float] = {}
-    for spec in waiting:
-        first, came = next(iter(ran(case.pod, spec.name)), None), came_of(case, spec)
+    for spec, came in waiting:
+        first = next(iter(ran(case.pod, spec.name)), None)
         if first is None or first.begun_ns is None or came is None or case.pod.created is None:
             yield inconclusive(f'no start of "{spec.name}" was seen: {why_it_ended(case)}.')
         elif first.begun_ns < came[0]:
@@ -127,11 +120,8 @@ def _first_after(
             yield fail(f'"{spec.name}" was started {at_lines(lines)} before {before}.', *lines)
         else:
             waited[spec.name] = round((came[0] - (case.pod.created.utc_ns or came[0])) / 1e9, 3)
+            seen["waits"] += waited[spec.name] >= WAITED_S
     seen.facts["waited_s"] = waited
-    longest_s = max(waited.values(), default=0.0)
-    if len(waited) == len(waiting) and longest_s < WAITED_S:
-        shown = f"the longest wait seen is {seconds(longest_s)}"
-        yield inconclusive(f"no start waited for {what} for {seconds(WAITED_S)}: {shown}.")
 
 
 def _object_came(case: Case, spec: Container) -> _Came:
@@ -139,7 +129,7 @@ def _object_came(case: Case, spec: Container) -> _Came:
     return None if came is None else (came.from_ns, came.line or 0)
 
 
-def _network_came(case: Case, _: Container) -> _Came:
+def _network_came(case: Case) -> _Came:
     """When the network was given back that had been taken before the pod was created."""
     taken, given = (_first_done(case, each) for each in (InterventionKind.TAKE_NETWORK, InterventionKind.GIVE_NETWORK))
     created_ns = case.pod.created.utc_ns if case.pod.created else None

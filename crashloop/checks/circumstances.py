@@ -21,7 +21,7 @@ from crashloop.spec.program import LifeEnd
 from crashloop.words import at_lines, seconds
 
 RESTARTS = Need("restarts", 1, "restart", is_shown=False)
-STARTS = Need("starts", 1, "start", "that notes what it finds", is_shown=False)
+STARTS = Need("starts", 1, "start", "with something to note", is_shown=False)
 
 DueNotes = Mapping[str, tuple[str, ...]]
 """The values that a note may have, by its name."""

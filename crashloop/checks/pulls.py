@@ -102,10 +102,12 @@ def _created_ns(instance: Instance) -> int:
     return 0 if begun is None or begun.utc_ns is None else begun.utc_ns + begun.resolution_ns
 
 
-@checker("image-of-tag", "a restart wholly before the tag was moved, and one wholly after it")
+@checker("image-of-tag", Need("moved", 1, "tag", "that moved between two restarts", is_shown=False))
 def check_image_of_tag(case: Case, seen: Seen) -> Iterator[Finding]:
-    """Under the pull policy Always, each life MUST run in the image that the tag named when it was started."""
-    findings: list[Finding] = []
+    """Under the pull policy Always, each life MUST run in the image that the tag named when it was started.
+
+    Counted are restarts wholly before the tag was moved, and wholly after it.
+    """
     decided: dict[str, list[str]] = {}
     for spec in pulled(case):
         if spec.image is None or spec.image.policy is not PullPolicy.ALWAYS:
@@ -120,13 +122,11 @@ def check_image_of_tag(case: Case, seen: Seen) -> Iterator[Finding]:
             if found.value not in due:
                 lines = (found.line, *(each.line for each in held if each.line is not None))
                 in_image = f'instance {after.ordinal} of "{spec.name}" ran in image {found.value} {at_lines(lines)}'
-                findings.append(fail(f"{in_image}; the tag named {' or '.join(due)}.", *lines))
+                yield fail(f"{in_image}; the tag named {' or '.join(due)}.", *lines)
             elif len(due) == 1:
                 decided[spec.name].append(found.value)
+        seen["moved"] += len(set(decided[spec.name])) > 1
     seen.facts["images"] = decided
-    yield from findings
-    if not findings and not any(len(set(each)) > 1 for each in decided.values()):
-        yield inconclusive(f"no restart before and after the tag was moved was seen: {why_it_ended(case)}.")
 
 
 def _held_between(states: tuple[ObjectState, ...], from_ns: int, to_ns: int) -> tuple[ObjectState, ...]:
