@@ -29,7 +29,7 @@ from crashloop.words import at_lines, seconds
 T = TypeVar("T")
 
 
-@checker("in-place", Need("restarts", 2, "restart"), holds=Holds.ANY_PROGRAM)
+@checker("in-place", Need("restarts", 2, "restart"), "the runtime's events throughout", holds=Holds.ANY_PROGRAM)
 def check_in_place(case: Case, seen: Seen) -> Iterator[Finding]:
     """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended."""
     seen["restarts"] = sum(each.number > 0 for each in lives(case))
