@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from crashloop.checks.evidence import too_few_in_all
 from crashloop.checks.finding import Checked
-from crashloop.checks.first_start import first_success, startup_probe
+from crashloop.checks.starts import first_success, startup_probe
 from crashloop.checks.waits import Wait, doubt_of, judged_together
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory

@@ -3,7 +3,21 @@
 from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
-from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
+from crashloop.checks.blocked_starts import (
+    check_looks,
+    check_network_awaited,
+    check_no_start_while,
+    check_retried_start,
+    check_volume_awaited,
+)
+from crashloop.checks.circumstances import (
+    check_environment,
+    check_exit_reason,
+    check_fresh_root,
+    check_hook_runs,
+    check_resize_restart,
+    check_volume_stays,
+)
 from crashloop.checks.deadline import check_deadline
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
@@ -17,17 +31,13 @@ from crashloop.checks.delays import (
     check_punctual,
 )
 from crashloop.checks.effective_config import check_effective_config
-from crashloop.checks.exit_reason import check_exit_reason
 from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
-from crashloop.checks.first_start import check_first_start
-from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
-from crashloop.checks.hook_kill import check_hook_kill
-from crashloop.checks.in_place import check_in_place
-from crashloop.checks.initial_delay import check_initial_delay
 from crashloop.checks.initialized import check_initialized
 from crashloop.checks.job_ends import check_job_ends
+from crashloop.checks.kept import check_in_place, check_logs_kept, check_previous_log
+from crashloop.checks.kills import check_hook_kill, check_pod_grace, check_probe_grace, check_probe_kill
 from crashloop.checks.kubelet_metrics import (
     check_gate_states,
     check_image_after_backoff,
@@ -36,27 +46,22 @@ from crashloop.checks.kubelet_metrics import (
 )
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
-from crashloop.checks.log_growth import check_log_growth
-from crashloop.checks.logs_kept import check_logs_kept
-from crashloop.checks.looks import check_looks
-from crashloop.checks.mirror_returns import check_mirror_returns
-from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
-from crashloop.checks.pod_spacing import check_pod_spacing
-from crashloop.checks.pods_made import check_pods_made
-from crashloop.checks.previous_log import check_previous_log
-from crashloop.checks.probe_kill import check_probe_kill
-from crashloop.checks.pull_backoff import check_pull_backoff
-from crashloop.checks.pull_credentials import check_pull_credentials
-from crashloop.checks.pull_wait import check_pull_wait
-from crashloop.checks.pulls import check_image_of_tag, check_pulls
+from crashloop.checks.pods import check_mirror_returns, check_pod_spacing, check_pods_made
+from crashloop.checks.probes import check_initial_delay, check_startup_again, check_unanswered_probes
+from crashloop.checks.pulls import (
+    check_image_of_tag,
+    check_pull_backoff,
+    check_pull_credentials,
+    check_pull_wait,
+    check_pulls,
+)
 from crashloop.checks.ready_conditions import check_ready_conditions
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.ready_unprobed import check_ready_unprobed
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
-from crashloop.checks.resize_restart import check_resize_restart
 from crashloop.checks.restart_all_first_start import check_restart_all_within
 from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
 from crashloop.checks.restart_all_statements import (
@@ -65,19 +70,14 @@ from crashloop.checks.restart_all_statements import (
     check_restart_all_goes_on,
     check_restart_all_phase,
 )
+from crashloop.checks.restart_cost import check_exited_bounded, check_log_growth, check_runtime_operations
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
-from crashloop.checks.retried_start import check_retried_start
 from crashloop.checks.runs_on import check_runs_on
-from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
-from crashloop.checks.start_order import check_start_order
 from crashloop.checks.started_truth import check_started_truth
-from crashloop.checks.starts_once import check_starts_once
-from crashloop.checks.startup_again import check_startup_again
+from crashloop.checks.starts import check_first_start, check_start_order, check_starts_once
 from crashloop.checks.state_metrics import check_state_metrics
-from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
-from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 from crashloop.restarts.case import Case
 

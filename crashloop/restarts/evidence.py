@@ -92,10 +92,14 @@ def unseen_exit(case: Case, pod: PodHistory, from_ns: int, to_ns: int) -> str | 
     return _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
 
 
+def first_gap(case: Case, channel: Channel) -> Gap | None:
+    """The first time of the recording in which a channel was lost."""
+    return next(case.recording.gaps_of(channel, case.recording.begin_ns, case.recording.end_ns), None)
+
+
 def is_journal_lost(case: Case, pod: PodHistory) -> bool:
     """Whether the journals may lack something, at whatever time."""
-    gaps = case.recording.gaps_of(Channel.JOURNAL, case.recording.begin_ns, case.recording.end_ns)
-    return Channel.JOURNAL not in pod.channels or any(gaps)
+    return Channel.JOURNAL not in pod.channels or first_gap(case, Channel.JOURNAL) is not None
 
 
 def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:

@@ -45,7 +45,7 @@ def test_a_start_before_the_object_came_is_a_fail() -> None:
 
 def test_a_wait_that_was_too_short_to_show_anything_is_inconclusive() -> None:
     assert told(checked("volume-awaited", history(created_s=2.0), STOCK)) == [
-        "INCONCLUSIVE: no start waited for a volume for 5 s: the longest wait seen is 2 s."
+        "INCONCLUSIVE: 0 waits of 5 s for a volume seen, 1 needed: the scenario was complete."
     ]
 
 
@@ -94,7 +94,7 @@ def test_a_start_before_the_network_came_is_a_fail() -> None:
 
 def test_a_network_that_was_back_too_soon_to_show_anything_is_inconclusive() -> None:
     assert told(checked("network-awaited", without_network(given_s=3.0), STOCK)) == [
-        "INCONCLUSIVE: no start waited for the network for 5 s: the longest wait seen is 3 s."
+        "INCONCLUSIVE: 0 waits of 5 s for the network seen, 1 needed: the scenario was complete."
     ]
 
 

@@ -53,10 +53,3 @@ def test_the_last_status_of_an_exit_decides() -> None:
     report = history.exited("app", 2, 5.3, 6.3, 137)
     report["state"]["terminated"]["reason"] = "OOMKilled"
     assert told(checked("exit-reason", history.status(6.9, {"app": report}))) == []
-
-
-def test_no_exit_for_memory_is_inconclusive() -> None:
-    history = History(GREEDY).lives("app", *LIVES[:2], (5.3, None, 0)).ends(30)
-    assert told(checked("exit-reason", history)) == [
-        "INCONCLUSIVE: 0 exits for memory seen in a status, 1 needed: the scenario was complete."
-    ]

@@ -95,5 +95,5 @@ def test_a_start_long_after_the_success_of_a_startup_probe_is_a_fail() -> None:
 def test_a_pod_without_any_start_is_judged_once_the_longest_wait_is_over() -> None:
     history = History(scenario(app(), name="none")).ends(20, "deadline")
     assert told(checked("first-start", history)) == [
-        "INCONCLUSIVE: no start was seen that nothing held back: the watch ended at its deadline of 90 s."
+        "INCONCLUSIVE: 0 starts that nothing held back seen, 1 needed: the watch ended at its deadline of 90 s."
     ]

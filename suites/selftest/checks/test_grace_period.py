@@ -106,9 +106,3 @@ def test_a_deletion_without_grace_is_a_fail() -> None:
     assert told(checked("pod-grace", history)) == [
         f'FAIL: "app" was ended 0.2 s after the deletion of its pod (history line {line}); it had 2 s of grace.'
     ]
-
-
-def test_without_a_deletion_there_is_nothing_to_judge() -> None:
-    assert told(checked("pod-grace", killed(12.3, stubborn()))) == [
-        "INCONCLUSIVE: 0 kills seen, 1 needed: the scenario was complete."
-    ]

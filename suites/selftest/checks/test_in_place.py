@@ -63,13 +63,6 @@ def test_a_second_pod_is_a_fail() -> None:
     ]
 
 
-def test_too_few_restarts_are_inconclusive() -> None:
-    history = History(CRASHING).lives("app", *GOOD[:1], (2.0, None, 0)).ends(5, "interrupted")
-    assert told(checked("in-place", history)) == [
-        "INCONCLUSIVE: 1 restart seen, 2 needed: the recording was interrupted."
-    ]
-
-
 def test_lost_runtime_events_leave_the_sandbox_open() -> None:
     history = History(CRASHING).lives("app", *GOOD).gap(Channel.RUNTIME, 3.1, 4.9).ends(30)
     line = history.line_of(Kind.GAP)

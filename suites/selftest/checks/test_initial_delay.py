@@ -34,9 +34,3 @@ def test_a_question_before_the_delay_has_passed_is_a_fail() -> None:
         'FAIL: the liveness probe of instance 1 of "app" was asked 0.5 s after its start '
         f"(history lines {started} and {history.line_of(Kind.NOTED, 1)}); 8 s were to pass."
     ]
-
-
-def test_a_life_without_a_question_is_not_enough() -> None:
-    assert told(checked("initial-delay", asked(8.4), min_lives=2)) == [
-        "INCONCLUSIVE: 1 first question after an initial delay seen, 2 needed: the scenario was complete."
-    ]

@@ -41,5 +41,5 @@ def test_a_log_that_is_gone_is_a_fail() -> None:
 
 def test_logs_that_were_not_listed_are_inconclusive() -> None:
     assert told(checked("logs-kept", listed())) == [
-        "INCONCLUSIVE: no list of logs shows an instance that was replaced: the scenario was complete."
+        "INCONCLUSIVE: 0 replaced instances in a list of logs seen, 1 needed: the scenario was complete."
     ]

@@ -62,9 +62,3 @@ def test_a_failed_start_that_is_tried_again_at_once_is_a_fail() -> None:
     assert told(checked("looks", missing(1, 2, 13, 26), STOCK)) == []
     (finding,) = told(checked("looks", missing(*range(1, 32)), STOCK))
     assert "the kubelet looked 31 times whether to start it" in finding
-
-
-def test_without_a_look_in_the_log_there_is_nothing_to_judge() -> None:
-    assert told(checked("looks", delayed(), STOCK)) == [
-        "INCONCLUSIVE: 0 waits of 10 s with a look seen, 1 needed: the scenario was complete."
-    ]

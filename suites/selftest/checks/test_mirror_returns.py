@@ -83,19 +83,12 @@ def test_a_watch_that_ends_soon_leaves_it_open() -> None:
     ]
 
 
-def test_without_a_deletion_nothing_is_judged() -> None:
-    history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1).ends(60)
-    assert told(checked("mirror-returns", history)) == [
-        "INCONCLUSIVE: no deletion of a mirror pod was seen: the scenario was complete."
-    ]
-
-
 def test_a_mirror_pod_that_the_kubelet_replaced_itself_was_not_deleted() -> None:
     history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1)
     mirror(history, 15.0, "deleted", 1)
     history.intervention(20.0, "delete-mirror-pod").ends(60)
     assert told(checked("mirror-returns", history)) == [
-        "INCONCLUSIVE: no deletion of a mirror pod was seen: the scenario was complete."
+        "INCONCLUSIVE: 0 deletions of a mirror pod seen, 1 needed: the scenario was complete."
     ]
 
 

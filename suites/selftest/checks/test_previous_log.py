@@ -9,7 +9,7 @@ from crashloop.spec.program import exits_with
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life
 
-NOT_ENOUGH = ["INCONCLUSIVE: no list of logs shows a container after a restart: the scenario was complete."]
+NOT_ENOUGH = ["INCONCLUSIVE: 0 restarted containers in a list of logs seen, 1 needed: the scenario was complete."]
 
 
 def listed(*numbers: int, lives: tuple[Life, ...] = GOOD) -> History:

@@ -87,7 +87,7 @@ def test_a_life_in_an_image_that_the_tag_no_longer_names_is_a_fail() -> None:
 def test_a_tag_that_was_not_moved_proves_nothing() -> None:
     history = pulled(ALWAYS, *PULLED_AT, images=("1",) * 4).without(Kind.INTERVENTION).ends(30)
     assert told(checked("image-of-tag", history)) == [
-        "INCONCLUSIVE: no restart before and after the tag was moved was seen: the scenario was complete."
+        "INCONCLUSIVE: 0 tags that moved between two restarts seen, 1 needed: the scenario was complete."
     ]
 
 
@@ -141,12 +141,6 @@ def test_a_pull_that_never_comes_again_is_a_fail() -> None:
     ]
 
 
-def test_too_few_failed_pulls_are_inconclusive() -> None:
-    assert told(checked("pull-backoff", failing(0.5, 11, 32, ends_s=60), min_delays=3)) == [
-        "INCONCLUSIVE: 2 delays between failed pulls seen, 3 needed: the scenario was complete."
-    ]
-
-
 LET_IN = PodScenario(
     name="let-in",
     profile="max-2s",
@@ -185,5 +179,5 @@ def test_a_pull_with_the_old_password_long_after_the_change_is_a_fail() -> None:
 
 def test_a_secret_that_no_pull_came_after_proves_nothing() -> None:
     assert told(checked("pull-credentials", let_in((0.5, 401, "wrong")))) == [
-        "INCONCLUSIVE: no pull was refused before its secret was changed, and accepted after it: the scenario was complete."
+        "INCONCLUSIVE: 0 accepted pulls after its secret was changed seen, 1 needed: the scenario was complete."
     ]

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.checks.retried_start import check_retried_start
+from crashloop.checks.blocked_starts import check_retried_start
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.config_object import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger

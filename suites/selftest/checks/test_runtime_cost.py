@@ -82,9 +82,3 @@ def test_lost_runtime_events_are_inconclusive() -> None:
     line = history.line_of(Kind.GAP)
     for checker in ("exited-bounded", "runtime-operations"):
         assert told(checked(checker, history)) == [f"INCONCLUSIVE: runtime events were lost (history line {line})."]
-
-
-def test_few_restarts_are_inconclusive() -> None:
-    assert told(checked("exited-bounded", crashed(), min_restarts=30)) == [
-        "INCONCLUSIVE: 15 restarts seen, 30 needed: the scenario was complete."
-    ]

@@ -72,10 +72,3 @@ def test_another_probe_without_a_success_of_the_startup_probe_is_a_fail() -> Non
     history = asked(*FIRST, SECOND[0], SECOND[2]).ends(30)
     (finding,) = told(checked("startup-again", history))
     assert finding.startswith('FAIL: the readiness probe was asked in instance 1 of "app"')
-
-
-def test_a_container_without_restarts_is_inconclusive() -> None:
-    history = History(PROBED).lives("app", (1.0, None, 0)).note(2.0, "app", 0, "startup.0", "S").ends(30)
-    assert told(checked("startup-again", history)) == [
-        "INCONCLUSIVE: 0 restarts with an answer seen, 1 needed: the scenario was complete."
-    ]

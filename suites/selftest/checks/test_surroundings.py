@@ -67,12 +67,6 @@ def test_a_life_whose_notes_are_lost_is_inconclusive() -> None:
     ]
 
 
-def test_too_few_restarts_are_inconclusive() -> None:
-    assert told(checked("fresh-root", noted(TASKS, "root", *["fresh"] * 4).ends(30), min_restarts=4)) == [
-        "INCONCLUSIVE: 3 restarts seen, 4 needed: the scenario was complete."
-    ]
-
-
 def test_a_loop_that_lost_its_root_filesystem_is_a_fail() -> None:
     history = History(LOOP).lives("app", (0.5, None, 0)).note(9, "app", 0, "passes", "20").ends(30)
     line = history.line_of(Kind.NOTED)

@@ -97,7 +97,7 @@ def test_a_container_that_did_not_run_shows_nothing() -> None:
 )
 def test_too_few_probes_without_a_runtime_are_no_evidence(of: History) -> None:
     assert told(checked("unanswered-probes", of, min_missed=10)) == [
-        "INCONCLUSIVE: 0 probes were due that nobody could ask, 10 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 questions that nobody could ask seen, 10 needed: the scenario was complete."
     ]
 
 

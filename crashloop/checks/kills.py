@@ -1,0 +1,318 @@
+"""Checkers of kills: by a failing probe, by a hook that fails, and after the grace period of what ignores SIGTERM.
+
+Theory of operation. A container is killed after the threshold of failures in a row, not before, and not much later; so its
+probes have to be asked in time. What ignores SIGTERM is killed when the grace period of the failed probe has passed, or that of
+the deleted pod.
+"""
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+import msgspec
+
+from crashloop.checks.checker import Life, Need, Seen, checker, lives
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
+from crashloop.history.instances import Instance, Note
+from crashloop.model.planned_exit import failures_go_on
+from crashloop.model.surroundings import HOOK
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost, leaves_ns, unseen_exit
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import was_killed
+from crashloop.spec.pod import GRACE_PERIOD_S, Container
+from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.program import KILLED, LifeEnd
+from crashloop.words import at_lines, count, seconds
+
+KILLED_WITHIN_S = 2.0
+"""From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
+ANSWERED_WITHIN_S = 0.5
+"""A command that answers at once has been answered within this time, on a host that does not stand still."""
+SEVERAL, SELDOM = 4, 1.5
+"""Questions that follow others, and periods between each two of them, that are no chance: stalls scatter."""
+UNASKED_PERIODS = 5
+"""So many periods of a probe without a question are no chance."""
+
+
+@checker(
+    "probe-kill",
+    Need("kills", 1, "kill"),
+    Need("spared", 0, "spared run of failures"),
+    Need("answers", 1, "answer", is_shown=False),
+    Need("cut_off", 0, "run", "of failures that the end of a life cut off", is_shown=False),
+)
+def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container MUST be killed once a probe has failed as often in a row as its threshold says, and MUST NOT be before.
+
+    Spared are runs of fewer failures than the threshold before a success.
+    """
+    before: dict[Probe, frozenset[int]] = {}
+    for life in lives(case) if not case.scenario.interventions else ():
+        spec, instance, probes = life.spec, life.instance, life.spec.killing_probes
+        if not probes:
+            continue
+        if life.number == 0:
+            before = dict.fromkeys(probes, frozenset({0}))
+        fatals = {
+            each: [fatal(instance, each, failures=failures) for failures in known] for each, known in before.items()
+        }
+        may_end = any(each is not None for lasts in fatals.values() for each in lasts)
+        seen["kills"] += may_end and instance.exit is not None
+        seen["spared"] += sum(spared(instance, each) for each in probes)
+        seen["answers"] += sum(1 for each in probes for _ in answers_of(instance, each))
+        seen["cut_off"] += sum(_is_cut_off(instance, each) for each in probes)
+        yield from _seldom(case, life)
+        if not may_end:
+            yield from _unasked(case, life)
+            if was_killed(case, spec.name, life.number, instance):
+                yield from _killed_early(case, life)
+        due = ((probe, last) for probe, lasts in fatals.items() if (last := _surely_fatal(lasts)) is not None)
+        for probe, last in islice(due, 1):
+            yield from tuple(_asked_again(life, probe, last)) or _killed_late(case, life, probe, last)
+            yield from _without_grace(life, probe, last)
+        if failures_go_on(case.prediction.deviations):
+            before = {each: _failures_left(instance, each, known) for each, known in before.items()}
+    seen.facts["probe_answers"] = seen["answers"]
+
+
+def _is_cut_off(instance: Instance, probe: Probe) -> bool:
+    """Whether the life is over and surely left failures that did not kill."""
+    return instance.exit is not None and 0 not in failures_left(instance, probe)
+
+
+def _failures_left(instance: Instance, probe: Probe, known: frozenset[int]) -> frozenset[int]:
+    return frozenset(left for failures in known for left in failures_left(instance, probe, failures=failures))
+
+
+def _surely_fatal(lasts: list[ProbeAnswer | None]) -> ProbeAnswer | None:
+    """The answer after which the container was to be killed at the latest; None if that depends on what counted before."""
+    answers = [each for each in lasts if each is not None]
+    return max(answers, key=lambda each: each.number) if len(answers) == len(lasts) else None
+
+
+def _killed_early(case: Case, life: Life) -> Iterator[Finding]:
+    """A kill without a probe that had failed often enough. RestartAllContainers and the pod's end kill for another reason."""
+    spec, instance, leaves = life.spec, life.instance, leaves_ns(case, life.pod)
+    if case.restarts_all or instance.exit is None or (leaves is not None and leaves <= (instance.exit_ns or leaves)):
+        return
+    worst = max(spec.killing_probes, key=lambda each: _most_failures(instance, each))
+    failures = _most_failures(instance, worst)
+    lines = (*instance.lines[:1], instance.exit.line)
+    sentence = (
+        f'"{spec.name}" was ended after {count(failures, "failure")} in a row of its {worst.kind} probe {at_lines(lines)}; '
+        f"{worst.failure_threshold} were to be needed."
+    )
+    is_lost = instance.journal_started is None or is_journal_lost(case, life.pod)
+    doubt = "Its journal may lack answers" if is_lost else _host_made_late(case, spec, instance)
+    yield fail_unless(doubt, sentence, *lines)
+
+
+def _host_made_late(case: Case, spec: Container, instance: Instance) -> str | None:
+    """Why the kubelet may have had answers too late, or killed too late; None if the host was not in the way."""
+    if instance.start_ns is None or instance.exit_ns is None:
+        return "No clock shows for how long it ran"
+    had_ns = (each.had_ns for probe in spec.killing_probes for each in answers_of(instance, probe))
+    last_ns = max(had_ns, default=instance.start_ns)
+    over_s = (instance.exit_ns - last_ns) / 1e9 - KILLED_WITHIN_S
+    if over_s > 0 and (held := excuse(case, (last_ns, instance.exit_ns), 0.0, over_s)):
+        return held
+    held_s = case.recording.host.held_s(instance.start_ns, instance.exit_ns)
+    ran_s = (instance.exit_ns - instance.start_ns) / 1e9
+    if not any(_may_be_late(instance, each, held_s, ran_s) for each in spec.killing_probes):
+        return None
+    return f"The host held it up for {seconds(held_s)}, and answers may have come too late"
+
+
+def _may_be_late(instance: Instance, probe: Probe, held_s: float, ran_s: float) -> bool:
+    """Whether so many answers can have been late as failures lack; the kubelet waits for one after the other."""
+    lacking = max(1, probe.failure_threshold - sum(each.failed for each in answers_of(instance, probe)))
+    spare_s = max(ANSWERED_WITHIN_S, probe.timeout_s - probe.answering_s(SUCCEEDS) - ANSWERED_WITHIN_S)
+    return held_s >= lacking * spare_s and ran_s >= lacking * probe.timeout_s
+
+
+def _unasked(case: Case, life: Life) -> Iterator[Finding]:
+    """A life without a single answer, though the probe's period passed several times."""
+    instance = life.instance
+    first = min(life.spec.killing_probes, key=lambda each: each.kind is not ProbeKind.STARTUP)
+    if instance.journal_started is None or is_journal_lost(case, life.pod) or any(answers_of(instance, first)):
+        return
+    begun_ns = instance.journal_started.utc_ns
+    until_ns = instance.exit_ns if instance.exit else case.recording.end_ns
+    if begun_ns is None or until_ns is None:
+        return
+    ran_s, due_s = (until_ns - begun_ns) / 1e9, UNASKED_PERIODS * first.period_s + KILLED_WITHIN_S
+    if ran_s > due_s:
+        lines = instance.lines[:1]
+        sentence = (
+            f'"{life.spec.name}" ran for {seconds(ran_s)} {at_lines(lines)} and its {first.kind} probe, due every '
+            f"{seconds(first.period_s)}, was not asked once."
+        )
+        yield fail_unless(excuse(case, (begun_ns, until_ns), due_s, ran_s - due_s), sentence, *lines)
+
+
+def _seldom(case: Case, life: Life) -> Iterator[Finding]:
+    """A life in which no two questions of a probe followed each other within its period, and half of that."""
+    for probe in life.spec.killing_probes:
+        answers = [each for each in answers_of(life.instance, probe) if each.had_ns]
+        apart_s = [(later.had_ns - each.had_ns) / 1e9 for each, later in pairwise(answers)]
+        due_s = max(probe.period_s, probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
+        if len(apart_s) < SEVERAL or min(apart_s) <= SELDOM * due_s:
+            continue
+        lines = (answers[0].fact.line, answers[-1].fact.line)
+        sentence = (
+            f'the {probe.kind} probe of "{life.spec.name}" was asked every {seconds(min(apart_s))} at most '
+            f"{at_lines(lines)}; every {seconds(due_s)} was due."
+        )
+        window_ns = answers[0].had_ns, answers[-1].had_ns
+        yield fail_unless(excuse(case, window_ns, 0.0, sum(apart_s) - SELDOM * due_s * len(apart_s)), sentence, *lines)
+
+
+def _asked_again(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
+    """A kubelet that has seen enough failures asks no more."""
+    further = next((each for each in answers_of(life.instance, probe) if each.number > last.number), None)
+    if further is not None:
+        lines = (last.fact.line, further.fact.line)
+        failed = f'"{life.spec.name}" failed its {probe.kind} probe {probe.failure_threshold} times in a row'
+        yield fail(f"{failed} and was asked again {at_lines(lines)}; it was to be killed.", *lines)
+
+
+def _without_grace(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
+    """SIGKILL sooner than the grace period can have passed since the last failure: "terminationGracePeriodSeconds: [...] a grace
+    period for the kubelet to wait between triggering a shut down [...] and then forcing" (documentation, Configure Probes)."""
+    ended = life.instance.exit
+    by_sigkill = life.instance.exit_code == KILLED != life.spec.exit_code_on_term
+    if ended is None or ended.utc_ns is None or not last.had_ns or not by_sigkill:
+        return
+    lived_s = (ended.utc_ns - last.had_ns) / 1e9
+    if lived_s < GRACE_PERIOD_S:
+        lines = (last.fact.line, ended.line)
+        yield fail(
+            f'"{life.spec.name}" was ended by SIGKILL {seconds(lived_s)} after {_last_failure(probe)} {at_lines(lines)}; '
+            f"it had {seconds(GRACE_PERIOD_S)} to end by itself.",
+            *lines,
+        )
+
+
+def _last_failure(probe: Probe) -> str:
+    return f"failure {probe.failure_threshold} in a row of its {probe.kind} probe"
+
+
+def _most_failures(instance: Instance, probe: Probe) -> int:
+    """The most failures in a row."""
+    return max((each.in_a_row for each in answers_of(instance, probe) if each.failed), default=0)
+
+
+def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
+    ended = life.instance.exit
+    if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
+        return
+    until_ns = life.instance.exit_ns or case.recording.end_ns
+    lived_s = (until_ns - last.had_ns) / 1e9
+    if lived_s > KILLED_WITHIN_S:
+        lines = (last.fact.line, *((ended.line,) if ended else ()))
+        sentence = (
+            f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=KILLED_WITHIN_S)} after {_last_failure(probe)} '
+            f"{at_lines(lines)}; it was to be killed within {seconds(KILLED_WITHIN_S)}."
+        )
+        doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - KILLED_WITHIN_S)
+        yield fail_unless(doubt, sentence, *lines)
+
+
+HOOK_KILLED_WITHIN_S = 10.0
+"""From the hook's note to the exit: the hook ends, the kubelet sends SIGTERM, and the program exits at once."""
+
+
+@checker("hook-kill", Need("kills", 1, "exit", "after a failed hook", is_shown=False))
+def check_hook_kill(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container whose postStart hook fails MUST be killed within 10 s."""
+    killed: dict[str, int] = {}
+    for life, noted_ns, note in _failed_hooks(case):
+        exited = life.instance.exit
+        ended_ns = life.instance.exit_ns or case.recording.end_ns
+        seen["kills"] += exited is not None
+        killed[life.spec.name] = killed.get(life.spec.name, 0) + (exited is not None)
+        late_s = (ended_ns - noted_ns) / 1e9
+        if late_s > HOOK_KILLED_WITHIN_S:
+            lines = (note.line, *((exited.line,) if exited is not None else ()))
+            ran_on = f"{life.name} ran on for {seconds(late_s)} after its postStart hook had failed {at_lines(lines)}"
+            held = excuse(case, (noted_ns, ended_ns), 0.0, late_s - HOOK_KILLED_WITHIN_S)
+            yield fail_unless(held, f"{ran_on}; it was to be killed.", *lines)
+    seen.facts["killed"] = killed
+
+
+def _failed_hooks(case: Case) -> Iterator[tuple[Life, int, Note]]:
+    """Each life whose hook failed; when its hook noted its run (UTC), and that note."""
+    for life in lives(case):
+        planned = life.spec.program.each_life()[life.number : life.number + 1]
+        note = next((each for each in life.instance.notes if each.name == HOOK), None)
+        if note is not None and note.fact.utc_ns is not None and any(each.end is LifeEnd.HOOK for each in planned):
+            yield life, note.fact.utc_ns, note
+
+
+GRACE_LATE_S = 10.0
+"""From its reason to SIGTERM, and from the end of the grace period to the exit, on a host that has much to do."""
+GRACE_KILLS = Need("kills", 1, "kill")
+
+
+class _Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an instance is to be ended that ignores SIGTERM."""
+
+    since_ns: int
+    """When the reason was there; the kubelet knows of it later."""
+    unsure_ns: int = 0
+    lines: tuple[int, ...] = ()
+    what: str
+    grace_s: int
+
+
+@checker("probe-grace", GRACE_KILLS, once=True)
+def check_probe_grace(case: Case, seen: Seen) -> Iterator[Finding]:
+    """What ignores SIGTERM MUST be killed when the grace period of the probe that failed has passed, else the pod's."""
+    for life in _stubborn(case):
+        for probe in life.spec.killing_probes:
+            last = fatal(life.instance, probe)
+            if last is not None and last.had_ns:
+                reason = _Reason(
+                    since_ns=last.had_ns,
+                    unsure_ns=last.fact.resolution_ns,
+                    lines=(last.fact.line,),
+                    what=_last_failure(probe),
+                    grace_s=case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s,
+                )
+                yield from _beyond_grace(case, seen, life, reason)
+
+
+@checker("pod-grace", GRACE_KILLS, once=True)
+def check_pod_grace(case: Case, seen: Seen) -> Iterator[Finding]:
+    """What ignores SIGTERM MUST be killed when the grace period of its pod has passed, if that is deleted."""
+    for life in _stubborn(case):
+        left_ns = leaves_ns(case, life.pod)
+        if left_ns is not None and (life.instance.exit is None or (life.instance.exit_ns or 0) > left_ns):
+            reason = _Reason(since_ns=left_ns, what="the deletion of its pod", grace_s=case.scenario.pod.grace_s)
+            yield from _beyond_grace(case, seen, life, reason)
+
+
+def _stubborn(case: Case) -> Iterator[Life]:
+    """Each life of a container that ignores SIGTERM."""
+    return (each for each in lives(case) if each.spec.exit_code_on_term == KILLED)
+
+
+def _beyond_grace(case: Case, seen: Seen, life: Life, reason: _Reason) -> Iterator[Finding]:
+    """A kill sooner than the grace period allows, or later."""
+    name, ended = life.spec.name, life.instance.exit
+    seen["kills"] += ended is not None
+    until_ns = case.recording.end_ns if ended is None else life.instance.exit_ns
+    if until_ns is None:
+        return
+    lived_s, grace_s = (until_ns - reason.since_ns) / 1e9, reason.grace_s
+    unsure_s = (reason.unsure_ns + (ended.resolution_ns if ended else 0)) / 1e9
+    lines = (*reason.lines, *((ended.line,) if ended else ()))
+    after = f"after {reason.what}{f' {at_lines(lines)}' if lines else ''}; it had {seconds(grace_s)} of grace."
+    if ended is not None and lived_s < grace_s - unsure_s:
+        yield fail(f'"{name}" was ended {seconds(lived_s, unlike=grace_s)} {after}', *lines)
+    elif ended is None and (unseen := unseen_exit(case, life.pod, reason.since_ns, until_ns)):
+        yield inconclusive(f'the end of "{name}" could have gone unseen: {unseen}.')
+    elif lived_s > grace_s + GRACE_LATE_S:
+        held = excuse(case, (reason.since_ns, until_ns), grace_s, lived_s - grace_s - GRACE_LATE_S)
+        yield fail_unless(held, f'"{name}" ran on for {seconds(lived_s)} {after}', *lines)

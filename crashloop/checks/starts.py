@@ -1,0 +1,245 @@
+"""Checkers of starts that nothing holds back: the first comes in its turn and in time, and one instance runs at a time.
+
+Theory of operation. Init containers start one after the other: each waits for the success of the one before it, or for a
+sidecar that runs and whose startup probe, if it has one, has succeeded. Regular containers wait for all of them. Left open is a
+start before which RestartAllContainers made the pod begin again, and that of a container whose object was missing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.probe_answers import answers_of
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact, span
+from crashloop.model.admission import Admission
+from crashloop.restarts.absences import missing_for
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart_all import resets_of
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.words import at_lines, seconds
+
+STARTED_WITHIN_S = 30.0
+"""No text names a number. A kubelet starts a container at the sync that what it waited for causes; where that sync is lost, it
+looks again 10 s to 16 s later, and this leaves room for a second look (pkg/kubelet/pod_workers.go@v1.34.4 completeWork)."""
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """A container that no other holds back from a fact on."""
+
+    container: Container
+    since: Fact
+
+
+@checker("first-start", Need("starts", 1, "start", "that nothing held back", is_shown=False))
+def check_first_start(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Each container MUST be started once every init container before it has succeeded, and every sidecar has started.
+
+    It MUST NOT be started before the startup probe of a sidecar before it has succeeded.
+    """
+    took: dict[str, float] = {}
+    for pod in case.pods:
+        yield from _before_startup_probe(case, pod)
+        for owed in (each for each in owed_starts(case, pod) if not any(missing_for(case, each.container))):
+            began = _began(pod.instances(owed.container.name))
+            yield from _too_late(case, pod, owed, began)
+            if began is not None and began.utc_ns is not None and owed.since.utc_ns is not None:
+                seen["starts"] += 1
+                took[owed.container.name] = round((began.utc_ns - owed.since.utc_ns) / 1e9, 3)
+    seen.facts["first_start_s"] = took
+
+
+def owed_starts(case: Case, pod: PodHistory) -> Iterator[Owed]:
+    """Every init and regular container of a pod that is owed a start, in the order of the starts."""
+    since = pod.created if case.prediction.admission is Admission.RUNS else None
+    for init in case.scenario.pod.of_kind(ContainerKind.INIT):
+        if since is None:
+            return
+        yield Owed(init, since)
+        since = _lets_go(init, pod.instances(init.name))
+    if since is not None:
+        yield from (Owed(each, since) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR))
+
+
+def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
+    """From when an init container no longer holds the next one back; None if that was not seen."""
+    if not init.is_sidecar:
+        return next((each.exit for each in instances if each.exit_code == 0), None)
+    lasting, probe = [each for each in instances if _lasts(each)], startup_probe(init)
+    return next((each.start for each in lasting), None) if probe is None else first_success(lasting, probe)
+
+
+def startup_probe(sidecar: Container) -> Probe | None:
+    """The startup probe of a sidecar; None without one."""
+    return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
+
+
+def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
+    """The first success of a startup probe in any life."""
+    return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
+
+
+def _before_startup_probe(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """Containers that began before the startup probe of a sidecar before them had succeeded."""
+    inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
+    for index, init in enumerate(inits):
+        probe = startup_probe(init) if init.is_sidecar else None
+        if probe is None:
+            continue
+        instances = pod.instances(init.name)
+        success = first_success(instances, probe)
+        is_lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in instances)
+        for held in (*inits[index + 1 :], *regulars):
+            began = _began(pod.instances(held.name))
+            if began is None or began.utc_ns is None:
+                continue
+            if success is None or (success.utc_ns or 0) >= began.utc_ns + began.resolution_ns:
+                lines = (began.line, *((success.line,) if success else ()))
+                early = f'"{held.name}" was started before the startup probe of "{init.name}" had succeeded'
+                doubt = "Its journal may lack answers" if is_lost else None
+                yield fail_unless(doubt, f"{early} {at_lines(lines)}.", *lines)
+
+
+def _lasts(sidecar: Instance) -> bool:
+    """Whether an instance ran for as long as a start may take: one that exits sooner holds back what stands behind it."""
+    lasted = span(sidecar.start, sidecar.exit)
+    is_long = lasted is not None and lasted.seconds > STARTED_WITHIN_S
+    return sidecar.start is not None and (sidecar.exit is None or is_long)
+
+
+def _too_late(case: Case, pod: PodHistory, owed: Owed, began: Fact | None) -> Iterator[Finding]:
+    """A start after the longest wait, or none; what RestartAllContainers interrupts is left open."""
+    since_ns = owed.since.utc_ns
+    ends_ns = [case.recording.end_ns, owed_until_ns(case, pod) or case.recording.end_ns]
+    until_ns = min(ends_ns) if began is None else began.utc_ns
+    if since_ns is None or until_ns is None or (late_s := (until_ns - since_ns) / 1e9 - STARTED_WITHIN_S) <= 0:
+        return
+    if any(since_ns <= each.t_ns <= until_ns for each in resets_of(case, pod)):
+        return
+    lines = (owed.since.line, *((began.line,) if began else ()))
+    waited = seconds(late_s + STARTED_WITHIN_S)
+    came = f"was started only {waited} after" if began else f"was not started within {waited} of"
+    sentence = (
+        f'"{owed.container.name}" {came} what it waited for {at_lines(lines)}; '
+        f"{seconds(STARTED_WITHIN_S)} is the longest."
+    )
+    disturbed = next((each for each in case.recording.interventions if since_ns <= each.t_ns <= until_ns), None)
+    if disturbed is not None:
+        doubt: str | None = f"The scenario intervened meanwhile (history line {disturbed.line})"
+    elif began is None and (blind := blind_spot(case, pod, (), since_ns, until_ns)):
+        doubt = f"A start could have gone unseen: {blind}"
+    else:
+        # The kubelet's own share is far below STARTED_WITHIN_S: a stall at any time of the wait may have made it too long.
+        doubt = excuse(case, (since_ns, until_ns), 0.0, late_s)
+    yield fail_unless(doubt, sentence, *lines)
+
+
+@checker("start-order", "the first start of each container")
+def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Init containers MUST be started one after the other in their order, and then the regular ones in theirs.
+
+    An init container is done when it has exited with 0, a sidecar and a regular container when it has started. A container whose
+    ConfigMap or Secret was missing starts when it can, so its place is left open.
+    """
+    pod = case.scenario.pod
+    in_turn = (*pod.of_kind(ContainerKind.INIT), *pod.of_kind(ContainerKind.REGULAR))
+    order = [(each, ran(case.pod, each.name)) for each in in_turn if not any(missing_for(case, each))]
+    starts = sorted((began.utc_ns or 0, each.name) for each, instances in order if (began := _began(instances)))
+    seen.facts["order"] = [name for _, name in starts]
+    yield from (_never_started(case, each) for each, instances in order if not instances)
+    for (before, earlier), (after, later) in pairwise(order):
+        done, began = _let_next_start(before, earlier), _began(later)
+        if began is None or began.utc_ns is None:
+            continue
+        if done is None or done.utc_ns is None or began.utc_ns < done.utc_ns:
+            lines = (began.line, *((done.line,) if done else ()))
+            what = "had started" if _needs_start(before) else "was done"
+            yield fail(f'"{after.name}" was created {at_lines(lines)} before "{before.name}" {what}.', *lines)
+
+
+def _never_started(case: Case, spec: Container) -> Finding:
+    return inconclusive(f'"{spec.name}" was never seen to start: {why_it_ended(case)}.')
+
+
+def _needs_start(container: Container) -> bool:
+    return container.kind is ContainerKind.REGULAR or container.is_sidecar
+
+
+def _began(instances: Sequence[Instance]) -> Fact | None:
+    return instances[0].begun if instances else None
+
+
+def _let_next_start(container: Container, instances: Sequence[Instance]) -> Fact | None:
+    """When what follows may be started. A start is reported a moment after the process began, so its creation counts."""
+    if _needs_start(container):
+        return _began(instances)
+    return next((each.exit for each in instances if each.exit_code == 0), None)
+
+
+@checker("starts-once", "one start of each container", holds=Holds.ANY_PROGRAM)
+def check_starts_once(case: Case, seen: Seen) -> Iterator[Finding]:
+    """An instance MUST NOT start before the one before it has exited, nor a regular container before init is done.
+
+    A container whose program never exits MUST start exactly once.
+    """
+    containers = case.scenario.pod.containers
+    seen.facts["starts"] = {spec.name: len(ran(case.pod, spec.name)) for spec in containers}
+    for pod in case.pods:
+        for spec in containers:
+            instances = ran(pod, spec.name)
+            yield from _overlapping(spec.name, instances)
+            if not instances:
+                yield _never_started(case, spec)
+            elif instances[1:] and spec.program.known and not spec.program.exits and not _is_killed(case, spec):
+                lines = instances[1].lines[:1]
+                yield fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)
+        yield from _before_init(case, pod)
+
+
+def _is_killed(case: Case, spec: Container) -> bool:
+    """Whether something of the scenario ends a container whose program holds."""
+    ends = {InterventionKind.KILL_SANDBOX, InterventionKind.REMOVE_CONTAINER}
+    is_ended = any(each.action in ends for each in case.scenario.interventions)
+    return bool(spec.killing_probes) or case.restarts_all or is_ended or case.is_changed(spec.name)
+
+
+def _overlapping(container: str, instances: Sequence[Instance]) -> Iterator[Finding]:
+    """Instances that began before the exit of the one before them; without the runtime's start, its exit may be missing too."""
+    for before, after in pairwise(instances):
+        start, ended = after.start, before.exit
+        if start is None:
+            continue
+        if ended is None:
+            lines = (*before.lines[:1], start.line)
+            sentence = f'"{container}" was started {at_lines(lines)} while the instance before it had not exited.'
+            yield fail(sentence, *lines) if after.started else inconclusive(sentence, *lines)
+        elif start.utc_ns is not None and ended.utc_ns is not None and start.utc_ns < ended.utc_ns:
+            lines = (start.line, ended.line)
+            yield fail(f'"{container}" was started {at_lines(lines)} before the instance before it had exited.', *lines)
+
+
+def _before_init(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """Regular containers that started before every regular init container had exited 0."""
+    inits = [each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar]
+    done_ns, done_line = 0, 0
+    for init in inits:
+        success = next((each.exit for each in ran(pod, init.name) if each.exit_code == 0 and each.exit), None)
+        if success is None or success.utc_ns is None:
+            done_ns, done_line = case.recording.end_ns, 0
+            break
+        done_ns, done_line = max((done_ns, done_line), (success.utc_ns, success.line))
+    for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR) if inits else ():
+        start = next((each.start for each in ran(pod, spec.name)[:1]), None)
+        if start is not None and start.utc_ns is not None and start.utc_ns < done_ns:
+            lines = tuple(line for line in (start.line, done_line) if line)
+            yield fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)
