@@ -15,6 +15,7 @@ from crashloop.checks.delays import (
     check_never_early,
     check_never_late,
     check_punctual,
+    check_reset,
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
@@ -55,7 +56,6 @@ from crashloop.checks.ready_conditions import check_ready_conditions
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.ready_unprobed import check_ready_unprobed
 from crashloop.checks.recovery import check_recovery
-from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
 from crashloop.checks.restart_all_first_start import check_restart_all_within
 from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
