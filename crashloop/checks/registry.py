@@ -17,6 +17,13 @@ from crashloop.checks.delays import (
     check_punctual,
     check_reset,
 )
+from crashloop.checks.disturbances import (
+    check_delays_while_away,
+    check_killed_once_connected,
+    check_kubelet_restarts,
+    check_outages_as_planned,
+    check_recovery,
+)
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
 from crashloop.checks.final_phase import check_final_phase
@@ -35,14 +42,12 @@ from crashloop.checks.kubelet_metrics import (
     check_pod_starts_measured,
     check_starts_counted,
 )
-from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.log_growth import check_log_growth
 from crashloop.checks.logs_kept import check_logs_kept
 from crashloop.checks.looks import check_looks
 from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
-from crashloop.checks.planned_outages import check_outages_as_planned
 from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.pods_made import check_pods_made
@@ -55,7 +60,6 @@ from crashloop.checks.pulls import check_image_of_tag, check_pulls
 from crashloop.checks.ready_conditions import check_ready_conditions
 from crashloop.checks.ready_truth import check_ready_truth
 from crashloop.checks.ready_unprobed import check_ready_unprobed
-from crashloop.checks.recovery import check_recovery
 from crashloop.checks.resize_restart import check_resize_restart
 from crashloop.checks.restart_all_first_start import check_restart_all_within
 from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
@@ -78,7 +82,6 @@ from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.state_metrics import check_state_metrics
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
-from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected
 from crashloop.restarts.case import Case
 
 POD_CHECKERS: dict[str, Callable[[Case], Checked]] = {
