@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
+from crashloop.checks.configuration import check_effective_config
 from crashloop.checks.deadline import check_deadline
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
@@ -24,7 +25,6 @@ from crashloop.checks.disturbances import (
     check_outages_as_planned,
     check_recovery,
 )
-from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
 from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
