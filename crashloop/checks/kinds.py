@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
+from crashloop.checks.api import AnswersCase, check_answer, check_stored, check_stored_size
 from crashloop.checks.compared_delays import check_added_restarts, check_same_delays
 from crashloop.checks.compared_events import check_same_decisions, check_same_order
 from crashloop.checks.configuration import StartupCase, check_startup, node_objections

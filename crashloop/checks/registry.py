@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from crashloop.checks.admission import check_admitted, check_placement
+from crashloop.checks.api import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
 from crashloop.checks.configuration import check_effective_config
 from crashloop.checks.deadline import check_deadline
