@@ -70,7 +70,7 @@ from crashloop.checks.restart_all_statements import (
     check_restart_all_phase,
 )
 from crashloop.checks.restart_count import check_restart_count
-from crashloop.checks.restarts_within import check_restarts_within
+from crashloop.checks.restart_rates import check_restarts_within
 from crashloop.checks.retried_start import check_retried_start
 from crashloop.checks.runs_on import check_runs_on
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
