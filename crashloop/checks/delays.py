@@ -11,7 +11,8 @@ from crashloop.restarts.bounds import awaits_init, early, key_of, late, late_ali
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran, was_killed
-from crashloop.restarts.restart import Restart, restarts
+from crashloop.restarts.model_input import turning_points
+from crashloop.restarts.restart import Restart, restarts, restarts_of
 from crashloop.spec.pod import Container
 from crashloop.words import at_lines, count, seconds
 
@@ -88,6 +89,24 @@ def check_cap(case: Case, seen: Seen) -> Iterator[Finding]:
 def _maximum_s(case: Case, restart: Restart) -> float:
     """The maximum of the kubelet that delays."""
     return case.in_force_at(restart.exit.utc_ns if restart.exit else None).curve.maximum_s
+
+
+@checker("reset", Need("turned", 2, "delay", "after what may reset the counter", is_shown=False))
+def check_reset(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The delays after a turning point MUST be those due: the delay in which it fell or that follows it, and the next.
+
+    Turning points are a life longer than all others, a recreated pod, an edited static pod, a kubelet restart and a changed
+    container.
+    """
+    around = (
+        each
+        for pod in case.pods
+        for container in case.scenario.pod.containers
+        for turns in [turning_points(case, pod, container)]
+        for each in restarts_of(case, pod, container.name)
+        if {each.due.restart, each.due.restart - 1} & turns
+    )
+    yield from judged(case, seen, around, "turned", counts=lambda each: each.shortest is not None)
 
 
 @checker("independent-counters", "two containers that have started, one of them with min_delays (2) delays")

@@ -8,21 +8,26 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.answers import AnswersCase, check_answer, check_stored, check_stored_size
-from crashloop.checks.compared_delays import check_added_restarts, check_same_delays
-from crashloop.checks.compared_events import check_same_decisions, check_same_order
-from crashloop.checks.effective_config import node_objections
+from crashloop.checks.api import AnswersCase, check_answer, check_stored, check_stored_size
+from crashloop.checks.comparisons import (
+    check_group_wait,
+    check_same_decisions,
+    check_same_delays,
+    check_same_order,
+)
+from crashloop.checks.configuration import StartupCase, check_startup, node_objections
 from crashloop.checks.finding import Checked, Finding
-from crashloop.checks.first_restarts import check_first_restarts
-from crashloop.checks.group_wait import check_group_wait
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.mean_lateness import check_lateness_slope, check_mean_lateness
-from crashloop.checks.prompt_starts import check_prompt_starts
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.checks.restart_all_first_start import check_restart_all_first_start
-from crashloop.checks.startup import StartupCase, check_startup
-from crashloop.checks.sums import TextCase, check_sums
+from crashloop.checks.restart_rates import TextCase, check_added_restarts, check_sums
+from crashloop.checks.samples import (
+    check_first_restarts,
+    check_lateness_slope,
+    check_mean_lateness,
+    check_prompt_starts,
+)
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict_startup

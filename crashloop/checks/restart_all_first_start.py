@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from crashloop.checks.evidence import too_few, too_few_in_all
 from crashloop.checks.finding import Checked, Finding, fail_unless
-from crashloop.checks.waits import Wait, doubt_of, judged_together
+from crashloop.checks.samples import Wait, doubt_of, judged_together
 from crashloop.history.recording import PodHistory
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import ran

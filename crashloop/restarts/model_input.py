@@ -22,7 +22,8 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.lives import collected_early, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import Program
 
 _CHANGED = {
     InterventionKind.CHANGE_IMAGE: ChangedPart.IMAGE,
@@ -126,3 +127,36 @@ def _late_s(case: Case, at_ns: int) -> float:
 
 def _time(each: Observed, step_s: float) -> float:
     return each.started_attempt_s + step_s if isinstance(each, Lived) else each.at_s
+
+
+def turning_points(case: Case, pod: PodHistory, container: Container) -> frozenset[int]:
+    """Numbers of the restarts that are the first to show what may have reset the counter."""
+    return frozenset(_turning_points(case, pod, container))
+
+
+def _turning_points(case: Case, pod: PodHistory, container: Container) -> Iterator[int]:
+    longest = _longest_life(container.program)
+    if longest is not None:
+        yield longest + 1
+    if pod is not case.pods[0]:
+        yield 1
+    events = observed(case, pod, container.name)
+    finished_s = [each.finished_s for each in events if isinstance(each, Lived) and each.finished_s is not None]
+    for mark in events:
+        if isinstance(mark, CounterLost | KeyChanged):
+            waiting = sum(1 for at_s in finished_s if at_s < mark.at_s)
+            running = any(
+                isinstance(each, Lived)
+                and each.started_attempt_s < mark.at_s
+                and each.finished_s not in finished_s[:waiting]
+                for each in events
+            )
+            yield waiting + 1 if running else max(waiting, 1)
+
+
+def _longest_life(program: Program) -> int | None:
+    """The number of the one life that is longer than all others."""
+    by_length = sorted(enumerate(program.each_life()), key=lambda life: -life[1].run_s)
+    if len(by_length) < 2 or by_length[0][1].run_s == by_length[1][1].run_s:
+        return None
+    return by_length[0][0]

@@ -60,7 +60,7 @@ def test_too_few_delays_in_one_scenario_prove_nothing() -> None:
     verdict = compared(lives(ONE, *GOOD), lives(OTHER, *GOOD[:2]), checkers=("same-delays",), min_delays=2)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.findings == (
-        "CAP-3: 0 delays seen in all scenarios, 2 needed: in one the scenario was complete; "
+        "CAP-3: 0 delays in all scenarios seen, 2 needed: in one the scenario was complete; "
         "in other the scenario was complete.",
     )
 
@@ -190,7 +190,7 @@ def test_an_order_needs_events_that_both_have() -> None:
     first, last = pair("one", sidecar_s=0.5, app_s=1.0), pair("other", sidecar_s=0.5, app_s=1.0)
     verdict = compared(first, last, checkers=("same-order",), min_events=5)
     assert verdict.findings == (
-        "CAP-3: 4 start or exits in all scenarios, 5 needed: in one the scenario was complete; "
+        "CAP-3: 4 events in all scenarios seen, 5 needed: in one the scenario was complete; "
         "in other the scenario was complete.",
     )
 

@@ -5,8 +5,7 @@ import random
 import msgspec
 import pytest
 
-from crashloop.checks.chance import CHANCE
-from crashloop.checks.first_restarts import OWN_S, latest_of_fastest_s
+from crashloop.checks.samples import CHANCE, RELIST_TO_CREATE_S, latest_of_fastest_s
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
@@ -81,7 +80,7 @@ def test_more_restarts_have_a_shorter_bound() -> None:
 
 def test_random_moments_hardly_ever_exceed_the_bound() -> None:
     chance = random.Random(1)
-    bound_s = latest_of_fastest_s(2, 22) - OWN_S
+    bound_s = latest_of_fastest_s(2, 22) - RELIST_TO_CREATE_S
     late = sum(sorted(chance.random() for _ in range(22))[1] > bound_s for _ in range(20_000))
     assert late <= 10 * CHANCE * 20_000
 

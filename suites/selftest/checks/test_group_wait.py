@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from crashloop.checks.comparisons import check_group_wait
 from crashloop.checks.finding import Checked
-from crashloop.checks.group_wait import check_group_wait
 from crashloop.spec.job import Job
 from crashloop.spec.policy import RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.checks.effective_config import node_objections
+from crashloop.checks.configuration import node_objections
 from crashloop.checks.registry import POD_CHECKERS
 from crashloop.history.event import Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crashloop.checks.mean_lateness import least_without_any, line_through, mean_of, slope_of
+from crashloop.checks.samples import least_without_any, line_through, mean_of, slope_of
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, LOSSY, STARVED, HostModel
@@ -16,7 +16,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, Verdict
-from suites.selftest.kit.cases import app, compared, scenario
+from suites.selftest.kit.cases import CRASHING, app, compared, good, renamed, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
 from tools.trials import recordings_of, verdict_of
@@ -90,6 +90,13 @@ def test_few_restarts_are_not_enough() -> None:
     verdict = judged("lateness-slope", short, other)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.findings[0].startswith("CAP-3: 0 delays of various lengths seen, 8 needed")
+
+
+def test_delays_of_one_length_have_no_slope() -> None:
+    alike = (good(renamed(CRASHING, name)) for name in ("one", "other"))
+    verdict = compared(*alike, checkers=("lateness-slope",), min_delays=4)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.findings[0].startswith("CAP-3: 4 delays of one length seen, various needed: in one the scenario")
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30))

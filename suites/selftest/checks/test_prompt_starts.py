@@ -2,8 +2,7 @@
 
 import pytest
 
-from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.waits import LATE_SHARE
+from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
 from crashloop.spec.pod import Container, ContainerKind
@@ -129,8 +128,8 @@ def test_what_the_scenario_does_meanwhile_may_explain_late_starts() -> None:
     assert "The scenario intervened meanwhile" in verdict.findings[0]
 
 
-def test_eight_waits_are_not_enough() -> None:
-    verdict = judged_after(*[0.5] * 8)
+def test_eight_late_starts_are_too_few_to_accuse() -> None:
+    verdict = judged_after(*[8.0] * 8)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.findings[0].startswith("CAP-3: 8 waits seen, 9 needed")
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from crashloop.checks.chance import least_beyond_chance
-from crashloop.checks.waits import LATE_SHARE
+from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
 from crashloop.spec.policy import RestartPolicy

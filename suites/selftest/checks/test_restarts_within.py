@@ -74,5 +74,5 @@ def test_restarts_that_nobody_could_have_seen_prove_nothing() -> None:
 def test_without_a_time_to_count_in_nothing_passes() -> None:
     history = History(LOOP).lives("app", *every(3.4, until_s=17)).ends(40)
     assert told(checked("restarts-within", history)) == [
-        "INCONCLUSIVE: no container that restarts, and no time to count in."
+        "INCONCLUSIVE: 0 counts of restarts in a time seen, 1 needed: the scenario was complete."
     ]

@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.checks.effective_config import node_objections
+from crashloop.checks.configuration import StartupCase, check_startup, node_objections
 from crashloop.checks.finding import Checked
-from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.history.event import Kind
 from crashloop.model.config import Curve, Refusal, RefusalKind, unknown_flag
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
@@ -215,13 +214,6 @@ def test_another_effective_maximum_is_a_fail() -> None:
     assert told(checked("effective-config", history)) == [
         f"FAIL: the kubelet says it runs with maxContainerRestartPeriod 5m0s (history line {line}); "
         "2s is configured, so 2 s was due."
-    ]
-
-
-def test_an_effective_maximum_that_was_not_read_is_inconclusive() -> None:
-    history = History(CRASHING).without(Kind.NODE).ends(30)
-    assert told(checked("effective-config", history)) == [
-        "INCONCLUSIVE: the node's effective configuration was not recorded, 1 reading needed."
     ]
 
 

@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crashloop.checks.answers import AnswersCase, check_answer, check_stored
+from crashloop.checks.api import AnswersCase, check_answer, check_stored
 from crashloop.history.reduction import read_recording
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates

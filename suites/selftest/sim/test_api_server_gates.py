@@ -2,7 +2,7 @@
 
 from random import Random
 
-from crashloop.checks.answers import AnswersCase, check_answer, check_stored
+from crashloop.checks.api import AnswersCase, check_answer, check_stored
 from crashloop.history.jsonl import to_line
 from crashloop.history.reduction import read_recording
 from crashloop.model.answers import predict_answers
