@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
-from crashloop.checks.deadline import check_deadline
 from crashloop.checks.decision import check_no_restart, check_restart_decision
 from crashloop.checks.delays import (
     check_cap,
@@ -18,7 +17,6 @@ from crashloop.checks.delays import (
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
-from crashloop.checks.final_phase import check_final_phase
 from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
@@ -41,8 +39,8 @@ from crashloop.checks.logs_kept import check_logs_kept
 from crashloop.checks.looks import check_looks
 from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
+from crashloop.checks.phase import check_deadline, check_final_phase, check_pod_phase
 from crashloop.checks.planned_outages import check_outages_as_planned
-from crashloop.checks.pod_phase import check_pod_phase
 from crashloop.checks.pod_spacing import check_pod_spacing
 from crashloop.checks.pods_made import check_pods_made
 from crashloop.checks.previous_log import check_previous_log
