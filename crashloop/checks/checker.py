@@ -8,7 +8,7 @@ what would be objected to. The frame does all of this, so that a checker is a ru
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -185,7 +185,7 @@ def lives(case: Case) -> Iterator[Life]:
                 yield Life(pod, spec, number, instance, next(iter(instances[number + 1 : number + 2]), None))
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(NamedTuple):
     """What one status of a pod states about one of its containers."""
 
     pod: PodHistory

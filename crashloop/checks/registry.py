@@ -24,7 +24,6 @@ from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
-from crashloop.checks.initialized import check_initialized
 from crashloop.checks.job_ends import check_job_ends
 from crashloop.checks.kubelet_metrics import (
     check_gate_states,
@@ -49,9 +48,13 @@ from crashloop.checks.pull_backoff import check_pull_backoff
 from crashloop.checks.pull_credentials import check_pull_credentials
 from crashloop.checks.pull_wait import check_pull_wait
 from crashloop.checks.pulls import check_image_of_tag, check_pulls
-from crashloop.checks.ready_conditions import check_ready_conditions
-from crashloop.checks.ready_truth import check_ready_truth
-from crashloop.checks.ready_unprobed import check_ready_unprobed
+from crashloop.checks.readiness import (
+    check_initialized,
+    check_ready_conditions,
+    check_ready_truth,
+    check_ready_unprobed,
+    check_started_truth,
+)
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
@@ -70,7 +73,6 @@ from crashloop.checks.runs_on import check_runs_on
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
-from crashloop.checks.started_truth import check_started_truth
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
 from crashloop.checks.state_metrics import check_state_metrics
