@@ -56,6 +56,10 @@ class Need(msgspec.Struct, frozen=True):
     def parameter(self) -> str:
         return f"min_{self.what}"
 
+    def asked(self, case: Case) -> int:
+        """The least number that the requirement of a case asks for."""
+        return int(case.number(self.parameter, self.least))
+
 
 class Seen(Counter[str]):
     """How much of each declared kind a checker has looked at; `facts` are shown besides."""
@@ -145,7 +149,7 @@ def _pod_cases(case: object) -> tuple[Case, ...]:
 
 def _too_few(cases: Sequence[Case], need: Need, seen: int) -> Iterator[Finding]:
     """That fewer were seen than the requirement asks for."""
-    needed = int(cases[0].number(need.parameter, need.least))
+    needed = need.asked(cases[0])
     if seen < needed:
         why = why_it_ended(cases[0]) if len(cases) == 1 else why_they_ended(cases)
         yield inconclusive(f"{count(seen, need.noun, need.rest)} seen, {needed} needed: {why}.")

@@ -20,7 +20,7 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.mean_lateness import check_lateness_slope, check_mean_lateness
 from crashloop.checks.prompt_starts import check_prompt_starts
 from crashloop.checks.registry import POD_CHECKERS
-from crashloop.checks.restart_all_first_start import check_restart_all_first_start
+from crashloop.checks.restart_all import check_restart_all_first_start
 from crashloop.checks.startup import StartupCase, check_startup
 from crashloop.checks.sums import TextCase, check_sums
 from crashloop.model.answers import predict_answers

@@ -58,13 +58,14 @@ from crashloop.checks.readiness import (
 from crashloop.checks.recovery import check_recovery
 from crashloop.checks.reset import check_reset
 from crashloop.checks.resize_restart import check_resize_restart
-from crashloop.checks.restart_all_first_start import check_restart_all_within
-from crashloop.checks.restart_all_order import check_ephemeral_kept, check_restart_all_order
-from crashloop.checks.restart_all_statements import (
+from crashloop.checks.restart_all import (
     check_condition_without_rule,
+    check_ephemeral_kept,
     check_restart_all_condition,
     check_restart_all_goes_on,
+    check_restart_all_order,
     check_restart_all_phase,
+    check_restart_all_within,
 )
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
