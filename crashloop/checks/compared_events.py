@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from crashloop.checks.decision import DecidedExit, exits_of
+from crashloop.checks.decisions import DecidedExit, exits_of
 from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
 from crashloop.history.stamps import Fact

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from crashloop.checks.evidence import too_few, unwatched
 from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.job_ends import REACTS_WITHIN_S
+from crashloop.checks.jobs import REACTS_WITHIN_S
 from crashloop.history.recording import PodHistory
 from crashloop.model.job import replacement_s
 from crashloop.model.phase import FAILED

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from crashloop.checks.admission import check_admitted, check_placement
 from crashloop.checks.awaited import check_network_awaited, check_volume_awaited
-from crashloop.checks.decision import check_no_restart, check_restart_decision
+from crashloop.checks.decisions import check_no_restart, check_restart_decision, check_runs_on
 from crashloop.checks.delays import (
     check_cap,
     check_delays,
@@ -24,18 +24,19 @@ from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
 from crashloop.checks.hook_kill import check_hook_kill
 from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
-from crashloop.checks.job_ends import check_job_ends
-from crashloop.checks.kubelet_metrics import (
-    check_gate_states,
-    check_image_after_backoff,
-    check_pod_starts_measured,
-    check_starts_counted,
-)
+from crashloop.checks.jobs import check_job_ends
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
 from crashloop.checks.last_exit import check_last_exit
 from crashloop.checks.log_growth import check_log_growth
 from crashloop.checks.logs_kept import check_logs_kept
 from crashloop.checks.looks import check_looks
+from crashloop.checks.metrics import (
+    check_gate_states,
+    check_image_after_backoff,
+    check_pod_starts_measured,
+    check_starts_counted,
+    check_state_metrics,
+)
 from crashloop.checks.mirror_returns import check_mirror_returns
 from crashloop.checks.no_start_while import check_no_start_while
 from crashloop.checks.phase import check_deadline, check_final_phase, check_pod_phase
@@ -70,13 +71,11 @@ from crashloop.checks.restart_all import (
 from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
 from crashloop.checks.retried_start import check_retried_start
-from crashloop.checks.runs_on import check_runs_on
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
 from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
-from crashloop.checks.state_metrics import check_state_metrics
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected

@@ -97,12 +97,6 @@ def test_a_question_for_the_image_while_a_start_is_held_back_is_a_fail() -> None
     ]
 
 
-def test_few_looks_at_a_delay_are_inconclusive() -> None:
-    assert told(checked("image-after-backoff", asked(8, 4, looks=3), STOCK)) == [
-        "INCONCLUSIVE: 8 questions for an image and 3 looks at a delay seen, 1 and 10 needed."
-    ]
-
-
 def test_accepts_the_gates_of_the_release() -> None:
     answer = checked("gate-states", stated(), STOCK)
     assert told(answer) == []
