@@ -202,7 +202,12 @@ def statements(case: Case) -> Iterator[Statement]:
     """Every statement about every container, in the order of the pods, then of the containers."""
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            for status in pod.statuses:
-                report = status.containers.get(spec.name)
-                if report is not None:
-                    yield Statement(pod, spec, status, report)
+            yield from statements_about(pod, spec)
+
+
+def statements_about(pod: PodHistory, spec: Container) -> Iterator[Statement]:
+    """Every statement about one container of a pod, in order."""
+    for status in pod.statuses:
+        report = status.containers.get(spec.name)
+        if report is not None:
+            yield Statement(pod, spec, status, report)

@@ -17,7 +17,6 @@ from crashloop.checks.delays import (
 )
 from crashloop.checks.effective_config import check_effective_config
 from crashloop.checks.exit_reason import check_exit_reason
-from crashloop.checks.final_status import check_final_status
 from crashloop.checks.finding import Checked
 from crashloop.checks.first_start import check_first_start
 from crashloop.checks.grace_period import check_pod_grace, check_probe_grace
@@ -26,7 +25,7 @@ from crashloop.checks.in_place import check_in_place
 from crashloop.checks.initial_delay import check_initial_delay
 from crashloop.checks.jobs import check_job_ends
 from crashloop.checks.kubelet_restarts import check_kubelet_restarts
-from crashloop.checks.last_exit import check_last_exit
+from crashloop.checks.last_exit import check_final_status, check_last_exit
 from crashloop.checks.log_growth import check_log_growth
 from crashloop.checks.logs_kept import check_logs_kept
 from crashloop.checks.looks import check_looks
@@ -68,14 +67,18 @@ from crashloop.checks.restart_all import (
     check_restart_all_phase,
     check_restart_all_within,
 )
-from crashloop.checks.restart_count import check_restart_count
 from crashloop.checks.restarts_within import check_restarts_within
 from crashloop.checks.retried_start import check_retried_start
 from crashloop.checks.runtime_cost import check_exited_bounded, check_runtime_operations
-from crashloop.checks.shown_waiting import check_back_off_message, check_shown_waiting, check_status_sequence
 from crashloop.checks.start_order import check_start_order
 from crashloop.checks.starts_once import check_starts_once
 from crashloop.checks.startup_again import check_startup_again
+from crashloop.checks.statements import (
+    check_back_off_message,
+    check_restart_count,
+    check_shown_waiting,
+    check_status_sequence,
+)
 from crashloop.checks.surroundings import check_environment, check_fresh_root, check_hook_runs, check_volume_stays
 from crashloop.checks.unanswered_probes import check_unanswered_probes
 from crashloop.checks.while_unreachable import check_delays_while_away, check_killed_once_connected

@@ -65,7 +65,7 @@ def test_a_container_that_is_still_said_to_run_is_a_fail() -> None:
 def test_a_pod_that_was_not_deleted_is_inconclusive() -> None:
     for made in (history(gone=False), history(deleted=False)):
         assert told(checked("final-status", made)) == [
-            "INCONCLUSIVE: no pod was seen to be deleted, one needed: the scenario was complete."
+            "INCONCLUSIVE: 0 deleted pods seen, 1 needed: the scenario was complete."
         ]
 
 
