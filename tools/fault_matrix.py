@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crashloop.checks.kinds import COMPARISONS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
 from crashloop.requirements import load_requirements
@@ -203,7 +203,7 @@ def _objects(checker: str, trial: Trial, recordings: Sequence[Recording]) -> boo
     alone, judged = msgspec.structs.replace(trial.requirement, checkers=(checker,)), trial.scenario
     verdicts = (
         [verdict_of(alone, judged, *recordings)]
-        if checker in COMPARISONS or not judged.compared
+        if CHECKERS[checker].compares or not judged.compared
         else [verdict_of(alone, *each) for each in zip(judged.scenarios, recordings, strict=True)]
     )
     return any(verdict.outcome is Outcome.FAIL for verdict in verdicts)

@@ -8,7 +8,7 @@ what would be objected to. The frame does all of this, so that a checker is a ru
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -189,7 +189,7 @@ def lives(case: Case) -> Iterator[Life]:
                 yield Life(pod, spec, number, instance, next(iter(instances[number + 1 : number + 2]), None))
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(NamedTuple):
     """What one status of a pod states about one of its containers."""
 
     pod: PodHistory
@@ -202,7 +202,12 @@ def statements(case: Case) -> Iterator[Statement]:
     """Every statement about every container, in the order of the pods, then of the containers."""
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            for status in pod.statuses:
-                report = status.containers.get(spec.name)
-                if report is not None:
-                    yield Statement(pod, spec, status, report)
+            yield from statements_about(pod, spec)
+
+
+def statements_about(pod: PodHistory, spec: Container) -> Iterator[Statement]:
+    """Every statement about one container of a pod, in order."""
+    for status in pod.statuses:
+        report = status.containers.get(spec.name)
+        if report is not None:
+            yield Statement(pod, spec, status, report)

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
-from crashloop.checks.decision import DecidedExit, exits_of
+from crashloop.checks.decisions import DecidedExit, exits_of
 from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.restart_rates import COUNTED

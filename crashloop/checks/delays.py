@@ -27,7 +27,7 @@ def check_delays(case: Case, seen: Seen) -> Iterator[Finding]:
     yield from judged(case, seen, restarts(case))
 
 
-@checker("never-early", DELAYS)
+@checker("never-early", DELAYS, holds=Holds.ANY_PROGRAM)
 def check_never_early(case: Case, seen: Seen) -> Iterator[Finding]:
     """No restart MUST come before its delay has passed."""
     yield from judged(case, seen, restarts(case), is_late=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from crashloop.checks.finding import Checked, Finding, error
 from crashloop.checks.judgement import JudgementInput, Question
-from crashloop.checks.kinds import COMPARISONS, KINDS
+from crashloop.checks.kinds import CHECKERS, KINDS
 from crashloop.verdict import COMPARED
 
 
@@ -50,18 +50,18 @@ def _together(checks: Iterable[tuple[str, Callable[[], Checked]]]) -> Checked:
 
 
 def _comparisons(question: Question, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
-    wanted = [name for name in question.requirement.checkers if name in COMPARISONS]
+    wanted = [CHECKERS[name] for name in question.requirement.checkers if CHECKERS[name].compares]
     cases = [_case(each, variants) for each in question.histories if wanted]
-    for name in wanted:
-        yield name, partial(COMPARISONS[name], cases)
+    for each in wanted:
+        yield each.name, partial(each, cases)
 
 
 def _checks(judgement: JudgementInput, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:
-    kind = KINDS[type(judgement.scenario)]
-    wanted = [name for name in judgement.requirement.checkers if name in kind.checkers]
+    named = [CHECKERS[name] for name in judgement.requirement.checkers]
+    wanted = [each for each in named if each.reads is type(judgement.scenario) and not each.compares]
     case = _case(judgement, variants) if wanted else None
-    for name in wanted:
-        yield name, partial(kind.checkers[name], case)
+    for each in wanted:
+        yield each.name, partial(each, case)
 
 
 def _case(judgement: JudgementInput, variants: frozenset[str]) -> Any:

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from crashloop.checks.checker import Holds
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import JudgementInput
+from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.deviation import Deviation
 from crashloop.spec.requirement import Requirement, applies
@@ -24,6 +26,15 @@ MOST_QUOTED = 5
 """Scenarios whose findings a verdict quotes."""
 LOGS = "pod-logs"
 """The capability to list logs: crashloop.cluster.provider.Capability."""
+
+
+def holding(catalogue: Mapping[str, Requirement], holds: Holds) -> dict[str, Requirement]:
+    """The requirements whose checkers judge every pod of that kind."""
+    return {
+        name: each
+        for name, each in catalogue.items()
+        if each.everywhere and all(CHECKERS[checker].holds >= holds for checker in each.everywhere)
+    }
 
 
 def judge_everywhere(

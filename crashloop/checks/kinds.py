@@ -1,33 +1,47 @@
-"""How each kind of scenario is judged: one row per kind.
+"""All checkers by their names in the catalogue, and how each kind of scenario is judged: one row per kind.
 
-A further kind needs a row here, and one in each table that `crashloop.spec.scenario` names.
+A further kind needs a row here, and one in each table that `crashloop.spec.scenario` names; a further room of checkers a place in
+`CHECKERS`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from crashloop.checks.api import AnswersCase, check_answer, check_stored, check_stored_size
-from crashloop.checks.comparisons import (
-    check_group_wait,
-    check_same_decisions,
-    check_same_delays,
-    check_same_order,
+from crashloop.checks import (
+    api,
+    blocked_starts,
+    circumstances,
+    comparisons,
+    configuration,
+    decisions,
+    delays,
+    disturbances,
+    jobs,
+    kept,
+    kills,
+    last_exit,
+    metrics,
+    phase,
+    pods,
+    probes,
+    pulls,
+    readiness,
+    restart_all,
+    restart_cost,
+    restart_rates,
+    samples,
+    starts,
+    statements,
 )
-from crashloop.checks.configuration import StartupCase, check_startup, node_objections
-from crashloop.checks.finding import Checked, Finding
+from crashloop.checks.api import AnswersCase
+from crashloop.checks.checker import Checker, gathered
+from crashloop.checks.configuration import StartupCase, node_objections
+from crashloop.checks.finding import Finding
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.registry import POD_CHECKERS
-from crashloop.checks.restart_all_first_start import check_restart_all_first_start
-from crashloop.checks.restart_rates import TextCase, check_added_restarts, check_sums
-from crashloop.checks.samples import (
-    check_first_restarts,
-    check_lateness_slope,
-    check_mean_lateness,
-    check_prompt_starts,
-)
+from crashloop.checks.restart_rates import TextCase
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict_startup
@@ -37,14 +51,40 @@ from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Start
 Variants = frozenset[str]
 """Names of variants of the model (crashloop.model.variants)."""
 
+CHECKERS: dict[str, Checker[Any]] = gathered(
+    api,
+    blocked_starts,
+    circumstances,
+    comparisons,
+    configuration,
+    decisions,
+    delays,
+    disturbances,
+    jobs,
+    kept,
+    kills,
+    last_exit,
+    metrics,
+    phase,
+    pods,
+    probes,
+    pulls,
+    readiness,
+    restart_all,
+    restart_cost,
+    restart_rates,
+    samples,
+    starts,
+    statements,
+)
+"""Every name that a requirement may use."""
+
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """How one kind of scenario is judged. The first argument of each function is the scenario."""
 
-    checkers: Mapping[str, Callable[[Any], Checked]]
-    """By the names that the catalogue uses."""
     case: Callable[[Any, JudgementInput, Variants], Any]
-    """The argument of these checkers: the scenario as declared, as recorded, and as predicted under variants of the model."""
+    """The argument of its checkers: the scenario as declared, as recorded, and as predicted under variants of the model."""
     obstacles: Callable[[Any, JudgementInput], tuple[Finding, ...]]
     """Why nothing in an undamaged recording can be judged; none if it can."""
 
@@ -89,31 +129,8 @@ def _answers_case(scenario: ApiScenario, judgement: JudgementInput, _: Variants)
 
 
 KINDS: dict[type[AnyScenario], Judged] = {
-    PodScenario: Judged(checkers=POD_CHECKERS, case=_pod_case, obstacles=_pod_obstacles),
-    StartupScenario: Judged(checkers={"startup": check_startup}, case=_startup_case, obstacles=lambda *_: ()),
-    ApiScenario: Judged(
-        checkers={"answer": check_answer, "stored": check_stored, "stored-size": check_stored_size},
-        case=_answers_case,
-        obstacles=lambda *_: (),
-    ),
-    TextScenario: Judged(
-        checkers={"sums": check_sums}, case=lambda scenario, *_: TextCase(scenario=scenario), obstacles=lambda *_: ()
-    ),
+    PodScenario: Judged(case=_pod_case, obstacles=_pod_obstacles),
+    StartupScenario: Judged(case=_startup_case, obstacles=lambda *_: ()),
+    ApiScenario: Judged(case=_answers_case, obstacles=lambda *_: ()),
+    TextScenario: Judged(case=lambda scenario, *_: TextCase(scenario=scenario), obstacles=lambda *_: ()),
 }
-
-COMPARISONS: Mapping[str, Callable[[Sequence[Case]], Checked]] = {
-    "added-restarts": check_added_restarts,
-    "first-restarts": check_first_restarts,
-    "group-wait": check_group_wait,
-    "lateness-slope": check_lateness_slope,
-    "mean-lateness": check_mean_lateness,
-    "prompt-starts": check_prompt_starts,
-    "restart-all-first-start": check_restart_all_first_start,
-    "same-decisions": check_same_decisions,
-    "same-delays": check_same_delays,
-    "same-order": check_same_order,
-}
-"""Checkers of several pod scenarios together, by the names that the catalogue uses."""
-
-CHECKERS = frozenset({*COMPARISONS, *(name for kind in KINDS.values() for name in kind.checkers)})
-"""Every name that a requirement may use."""

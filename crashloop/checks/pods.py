@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.job_ends import REACTS_WITHIN_S
+from crashloop.checks.jobs import REACTS_WITHIN_S
 from crashloop.history.recording import MirrorEvent, PodHistory
 from crashloop.model.admission import Admission
 from crashloop.model.job import replacement_s

@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
-from crashloop.checks.finding import Checked, Finding, fail_unless, inconclusive
-from crashloop.checks.first_start import first_success, startup_probe
+from crashloop.checks.finding import Finding, fail_unless, inconclusive
+from crashloop.checks.starts import first_success, startup_probe
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
@@ -271,12 +271,6 @@ class Wait(NamedTuple):
     @property
     def is_late(self) -> bool:
         return self.took_s > self.most_s
-
-
-def judged_together(waits: Sequence[Wait], what: str, say: Callable[[int, str], str]) -> Checked:
-    """The same as `late_waits`, for a checker that counts for itself."""
-    seen = Seen(())
-    return Checked(findings=tuple(late_waits(waits, seen, what, say)), facts=seen.facts)
 
 
 def late_waits(waits: Sequence[Wait], seen: Seen, what: str, say: Callable[[int, str], str]) -> Iterator[Finding]:

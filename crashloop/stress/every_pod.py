@@ -5,7 +5,8 @@ from typing import cast
 
 import msgspec
 
-from crashloop.checks.everywhere import judge_everywhere
+from crashloop.checks.checker import Holds
+from crashloop.checks.everywhere import holding, judge_everywhere
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
 from crashloop.restarts.case import Case, Memo, case_of
@@ -17,14 +18,6 @@ from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 
-OF_ANY_PROGRAM = frozenset({"condition-without-rule", "in-place", "never-early", "ready-conditions", "starts-once"})
-"""Checkers that need to know neither what a program does, nor what pulls, hooks and kills took the kubelet's time."""
-
-
-NOT_OF_LOADS = frozenset({"punctual", "ready-unprobed"})
-"""Checkers that do not judge the pods of a load: rows of SLOs say how late those may be, and histories of servers do not declare
-their readiness probe."""
-
 
 class EveryPod:
     """Judges one pod after the other. Pods of a load are alike: the model plays each kind of them through once."""
@@ -33,13 +26,8 @@ class EveryPod:
         self, catalogue: Mapping[str, Requirement], deviations: Sequence[Deviation], version: KubernetesVersion
     ) -> None:
         """`version` is the cluster's. An empty catalogue judges nothing: pods are only read."""
-        self._catalogue = {
-            name: each for name, each in catalogue.items() if not NOT_OF_LOADS.intersection(each.everywhere)
-        }
+        self._catalogue, self._of_any_program = (holding(catalogue, each) for each in (Holds.LOADS, Holds.ANY_PROGRAM))
         self._deviations, self._version = deviations, version
-        self._of_any_program = {
-            name: each for name, each in self._catalogue.items() if OF_ANY_PROGRAM.issuperset(each.everywhere)
-        }
         self._played: dict[tuple[Pod, str], Memo] = {}
         """By pod and profile."""
 

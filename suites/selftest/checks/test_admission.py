@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.checks.finding import Checked
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
@@ -35,7 +35,7 @@ def stated(history: History, at_s: float, phase: str, *, scheduled: str = "", re
 
 
 def answered(checker: str, history: History, deviations: frozenset[str] = DOCUMENTED) -> Checked:
-    return POD_CHECKERS[checker](case(history, WITHOUT, deviations))
+    return CHECKERS[checker](case(history, WITHOUT, deviations))
 
 
 def test_a_rejected_pod_is_a_fail_where_the_action_was_to_be_ignored() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import DOCUMENTED, VARIANTS, Consulted
 from crashloop.sim import simulate
 from suites.selftest.kit.cases import requirement
@@ -18,7 +18,7 @@ def on_a_random_history(seed: int) -> JudgementInput:
     case = random_case(seed)
     events = simulate(case.scenario, case.profile, case.version, rng=Random(seed), host=case.host, later=(case.later,))
     return JudgementInput(
-        requirement=requirement(*POD_CHECKERS, min_delays=1, within_s=[10, 30]),
+        requirement=requirement(*CHECKERS, min_delays=1, within_s=[10, 30]),
         scenario=case.scenario,
         profile=case.profile,
         version=case.version,

@@ -46,7 +46,7 @@ def test_another_phase_is_a_fail(phase: str, code: int, due: str) -> None:
 
 def test_a_pod_that_was_not_deleted_is_inconclusive() -> None:
     assert told(checked("final-phase", history("Running", gone=False))) == [
-        "INCONCLUSIVE: no pod was seen to be deleted, one needed: the scenario was complete."
+        "INCONCLUSIVE: 0 deleted pods seen, 1 needed: the scenario was complete."
     ]
 
 

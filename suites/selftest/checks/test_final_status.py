@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
@@ -65,7 +65,7 @@ def test_a_container_that_is_still_said_to_run_is_a_fail() -> None:
 def test_a_pod_that_was_not_deleted_is_inconclusive() -> None:
     for made in (history(gone=False), history(deleted=False)):
         assert told(checked("final-status", made)) == [
-            "INCONCLUSIVE: no pod was seen to be deleted, one needed: the scenario was complete."
+            "INCONCLUSIVE: 0 deleted pods seen, 1 needed: the scenario was complete."
         ]
 
 
@@ -92,7 +92,7 @@ def removed_before_deletion(told_code: int) -> History:
 def test_an_exit_that_was_removed_by_a_reset_shows_what_the_kubelet_shows_of_those() -> None:
     shipped = frozenset({RESTART_ALL_HIDES_EXIT_CODE})
     by_shipped = {
-        code: str(told(POD_CHECKERS["final-status"](case(removed_before_deletion(code), deviations=shipped))))
+        code: str(told(CHECKERS["final-status"](case(removed_before_deletion(code), deviations=shipped))))
         for code in (42, 137, 7)
     }
     assert (by_shipped[42], by_shipped[137]) == ("[]", "[]")

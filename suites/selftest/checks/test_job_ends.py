@@ -122,14 +122,6 @@ def test_a_lost_watch_leaves_it_open() -> None:
     assert {each.outcome.value for each in checked("job-ends", history).findings} == {"INCONCLUSIVE"}
 
 
-def test_too_few_pods_and_restarts_are_inconclusive() -> None:
-    history = says(fails(History(scenario(Job(fails_on=(3,)), 3)), 1.0), 3.0, "Failed", "PodFailurePolicy", failed=1)
-    assert told(checked("job-ends", history.ends(20), min_pods=2, min_restarts=1)) == [
-        "INCONCLUSIVE: 1 pod seen, 2 needed: the scenario was complete.",
-        "INCONCLUSIVE: 0 restarts seen, 1 needed: the scenario was complete.",
-    ]
-
-
 def test_a_job_that_nobody_has_read_is_inconclusive() -> None:
     assert told(checked("job-ends", fails(History(ONE_RETRY), 1.0).ends(20))) == [
         "INCONCLUSIVE: nothing was recorded about a Job: the scenario was complete."

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.checks import registry
+from crashloop.checks import kinds
 from crashloop.checks.judge import judge
 from crashloop.history.event import Channel, Kind
 from crashloop.history.reduction import read_recording
@@ -162,7 +162,7 @@ def test_a_checker_that_crashes_is_an_error_of_ours(monkeypatch: pytest.MonkeyPa
     def crash(case: object) -> None:
         raise KeyError("finished_at")
 
-    monkeypatch.setitem(registry.POD_CHECKERS, "delays", crash)
+    monkeypatch.setitem(kinds.CHECKERS, "delays", msgspec.structs.replace(kinds.CHECKERS["delays"], find=crash))
     verdict = judge(question(good(), "delays", "cap"))
     assert verdict.outcome is Outcome.ERROR
     assert verdict.findings == (

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import POD_START_MEASURED_TWICE
 from crashloop.spec.program import exits_with
@@ -79,7 +79,7 @@ def test_two_samples_a_pod_are_what_real_kubelets_have() -> None:
     """Those that were there when the kubelet started come on top."""
     for samples, findings in ((10, 0), (20, 0), (21, 1)):
         deviating = case(measured(samples, 5), STOCK, frozenset({POD_START_MEASURED_TWICE}))
-        assert len(POD_CHECKERS["pod-starts-measured"](deviating).findings) == findings
+        assert len(CHECKERS["pod-starts-measured"](deviating).findings) == findings
 
 
 def test_accepts_two_questions_for_the_image_a_start() -> None:
@@ -94,12 +94,6 @@ def test_a_question_for_the_image_while_a_start_is_held_back_is_a_fail() -> None
         "FAIL: the kubelet asked 9 times for an image (its 1 pull left out) and made 4 starts "
         f"(history line {history.line_of(Kind.SAMPLE)}); "
         "2 a start are the most."
-    ]
-
-
-def test_few_looks_at_a_delay_are_inconclusive() -> None:
-    assert told(checked("image-after-backoff", asked(8, 4, looks=3), STOCK)) == [
-        "INCONCLUSIVE: 8 questions for an image and 3 looks at a delay seen, 1 and 10 needed."
     ]
 
 

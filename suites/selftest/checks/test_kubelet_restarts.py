@@ -3,7 +3,7 @@
 import msgspec
 
 from crashloop.checks.configuration import node_objections
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile
@@ -39,7 +39,7 @@ def back(history: History) -> History:
 
 
 def answers(history: History) -> list[str]:
-    return told(POD_CHECKERS["kubelet-restarts"](case(history, MAX_2S)))
+    return told(CHECKERS["kubelet-restarts"](case(history, MAX_2S)))
 
 
 def objections(history: History) -> list[str]:
@@ -52,7 +52,7 @@ def test_a_refusal_and_a_start_after_it_are_as_planned() -> None:
     history = back(refused()).ends(40)
     assert answers(history) == []
     assert objections(history) == []
-    assert POD_CHECKERS["kubelet-restarts"](case(history, MAX_2S)).facts == {"refusals": [f"refused: {LAST_WORDS}"]}
+    assert CHECKERS["kubelet-restarts"](case(history, MAX_2S)).facts == {"refusals": [f"refused: {LAST_WORDS}"]}
 
 
 def test_a_restart_that_failed_otherwise_shows_nothing() -> None:

@@ -1,6 +1,6 @@
 """A deleted mirror pod comes back with the statements of its static pod."""
 
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
 from crashloop.spec.policy import Action, RestartPolicy, restart_in
@@ -122,6 +122,6 @@ def test_a_pod_that_the_kubelet_is_to_reject_has_nothing_to_state() -> None:
     history = mirror(History(made), 0.1, "created", 1).intervention(20.0, "delete-mirror-pod")
     history = unstated(back(mirror(history, 20.2, "deleted", 1), 20.4, blank=True), 20.4).ends(90)
     question = case(history, without, frozenset({RESTART_ALL_OFF_REJECTS_POD}))
-    assert told(POD_CHECKERS["mirror-returns"](question)) == [
+    assert told(CHECKERS["mirror-returns"](question)) == [
         "INCONCLUSIVE: the kubelet runs no such pod, so its mirror pod has nothing to state."
     ]

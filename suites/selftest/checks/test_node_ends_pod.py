@@ -2,9 +2,8 @@
 
 import pytest
 
-from crashloop.checks.registry import POD_CHECKERS
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import CRASHING, GOOD, checked, told
+from suites.selftest.kit.cases import CRASHING, GOOD, OF_PODS, checked, told
 from suites.selftest.kit.histories import History
 
 WAITING = {
@@ -22,7 +21,7 @@ def ended_after_restart_2(reason: str) -> History:
 
 
 @pytest.mark.parametrize("reason", ["Evicted", "Preempting", "Terminated"])
-@pytest.mark.parametrize("checker", sorted(POD_CHECKERS.keys() - {"no-restart"}))
+@pytest.mark.parametrize("checker", sorted(OF_PODS.keys() - {"no-restart"}))
 def test_no_checker_accuses_a_node_that_ended_the_pod(checker: str, reason: str) -> None:
     assert checked(checker, ended_after_restart_2(reason)).outcome is not Outcome.FAIL
 

@@ -45,19 +45,11 @@ def test_a_final_phase_while_a_restart_is_due_is_a_fail() -> None:
     ]
 
 
-def test_a_lost_watch_leaves_open_which_phases_were_said_meanwhile() -> None:
-    history = good().gap(Channel.API, 4, 9.5)
-    line = history.line_of(Kind.GAP)
-    assert told(checked("pod-phase", history)) == [
-        f"INCONCLUSIVE: the watch was lost for 5.5 s (history line {line}), and with it perhaps a phase."
-    ]
-
-
 def test_a_phase_that_nobody_said_while_a_container_waited_is_open_where_the_sentence_is_about_it() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False).counts(1, "app", 0).counts(9, "app", 3).ends(30)
     assert told(checked("pod-phase", history)) == []
     assert told(checked("pod-phase", history, min_shown_waits=1)) == [
-        "INCONCLUSIVE: 0 waits for a restart shown by a status, 1 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 waits for a restart with a status seen, 1 needed: the scenario was complete."
     ]
     assert told(checked("pod-phase", good(), min_shown_waits=2)) == []
 

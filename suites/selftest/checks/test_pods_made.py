@@ -1,7 +1,7 @@
 """The pods that a Deployment makes when its containers end for good."""
 
 from crashloop.checks.finding import Checked
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import DOCUMENTED, REPLACES_AT_ONCE
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.deployment import Deployment
@@ -37,7 +37,7 @@ def made(*at_s: float, ends_s: float = 70.0) -> History:
 
 
 def answered(history: History, deviations: frozenset[str] = DOCUMENTED) -> Checked:
-    return POD_CHECKERS["pods-made"](case(history, deviations=deviations))
+    return CHECKERS["pods-made"](case(history, deviations=deviations))
 
 
 def test_accepts_as_many_pods_as_a_container_would_have_starts() -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
 from crashloop.spec.probe import Handler, Probe, ProbeKind
@@ -159,7 +159,7 @@ def test_failures_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
     assert 'FAIL: "app" was ended after 1 failure in a row of its liveness probe' in str(
         told(checked("probe-kill", history))
     )
-    shipped = POD_CHECKERS["probe-kill"](case(history, deviations=frozenset({PROBE_FAILURES_GO_ON})))
+    shipped = CHECKERS["probe-kill"](case(history, deviations=frozenset({PROBE_FAILURES_GO_ON})))
     assert told(shipped) == []
 
 
@@ -185,7 +185,7 @@ def cut_off(handler: Handler, *, kill_after: int) -> list[str]:
         history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
     for number in range(kill_after):
         history.note(7.0 + number, "app", 1, f"liveness.{number}", "F")
-    return told(POD_CHECKERS["probe-kill"](case(history.ends(30), deviations=frozenset({PROBE_FAILURES_GO_ON}))))
+    return told(CHECKERS["probe-kill"](case(history.ends(30), deviations=frozenset({PROBE_FAILURES_GO_ON}))))
 
 
 def test_a_command_that_its_container_does_not_outlive_may_count_as_a_failure_or_not() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from crashloop.checks.finding import Checked
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.model.variants import PROBE_SUCCESSES_GO_ON
 from crashloop.spec.probe import Probe, ProbeKind
@@ -19,7 +19,7 @@ THRICE = scenario(app(probes=(Probe(kind=ProbeKind.READINESS, pattern="SSS", per
 
 
 def as_shipped(history: History) -> Checked:
-    return POD_CHECKERS["ready-truth"](case(history, deviations=frozenset({PROBE_SUCCESSES_GO_ON})))
+    return CHECKERS["ready-truth"](case(history, deviations=frozenset({PROBE_SUCCESSES_GO_ON})))
 
 
 def running(history: History, *, ready: bool) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_ready_after_as_many_successes_of_its_own_is_right() -> None:
     right = restarted((1.5, False), (8.5, True), (12.5, False), (19.5, True), since_s=19.1)
     assert told(checked("ready-truth", right, min_later=1)) == []
     assert told(checked("ready-truth", right, min_later=2)) == [
-        "INCONCLUSIVE: 1 ready lives after a success seen, 2 needed: the scenario was complete."
+        "INCONCLUSIVE: 1 ready instance after a success seen, 2 needed: the scenario was complete."
     ]
 
 
@@ -120,10 +120,10 @@ def test_a_status_that_comes_late_shows_by_itself_nothing_of_the_successes_befor
     """It may have been on its way since the first success. Since when it is ready decides."""
     late = (1.5, False), (8.5, True), (12.5, False), (22.0, True)
     assert told(checked("ready-truth", restarted(*late), min_later=1)) == [
-        "INCONCLUSIVE: 0 ready lives after a success seen, 1 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 ready instances after a success seen, 1 needed: the scenario was complete."
     ]
     assert told(checked("ready-truth", restarted(*late, since_s=11.0), min_later=1)) == [
-        "INCONCLUSIVE: 0 ready lives after a success seen, 1 needed: the scenario was complete."
+        "INCONCLUSIVE: 0 ready instances after a success seen, 1 needed: the scenario was complete."
     ]
     history = restarted(*late, since_s=15.1)
     lines = (history.line_of(Kind.CREATED, 2), history.line_of(Kind.STATUS, 3))
@@ -159,9 +159,3 @@ def test_ready_while_it_does_not_run_is_a_fail() -> None:
 
 def test_failures_below_the_threshold_leave_it_ready() -> None:
     assert told(checked("ready-truth", asked("SFFS", (2.4, True)))) == []
-
-
-def test_without_a_status_there_is_nothing_to_judge() -> None:
-    assert told(checked("ready-truth", asked("S"))) == [
-        "INCONCLUSIVE: 0 statuses seen, 1 needed: the scenario was complete."
-    ]

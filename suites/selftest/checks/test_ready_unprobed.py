@@ -88,12 +88,3 @@ def test_the_statuses_of_a_pod_that_ends_are_not_judged() -> None:
         assert (
             "INCONCLUSIVE: 0 statements about a running container seen" in told(checked("ready-unprobed", history))[0]
         )
-
-
-def test_without_a_status_after_a_restart_there_is_not_enough_to_judge() -> None:
-    assert told(checked("ready-unprobed", lives((1.5, True)), min_restarted=2)) == [
-        "INCONCLUSIVE: 0 statements about one that was restarted seen, 2 needed: the scenario was complete."
-    ]
-    assert told(checked("ready-unprobed", lives((1.5, True)), min_down=1)) == [
-        "INCONCLUSIVE: 0 statements about one that does not run seen, 1 needed: the scenario was complete."
-    ]

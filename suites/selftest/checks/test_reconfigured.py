@@ -3,7 +3,7 @@
 import msgspec
 
 from crashloop.checks.configuration import node_objections
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.policy import RestartPolicy, restart_in
@@ -45,7 +45,7 @@ def restarted(profile: KubeletProfile = STOCK, *, of: PodScenario = CRASHING, ma
 
 
 def answers(checker: str, history: History, later: KubeletProfile = STOCK) -> list[str]:
-    return told(POD_CHECKERS[checker](case(history, MAX_2S, later=(later,), min_delays=2)))
+    return told(CHECKERS[checker](case(history, MAX_2S, later=(later,), min_delays=2)))
 
 
 def objections(history: History) -> list[str]:
@@ -92,7 +92,7 @@ def test_a_kubelet_that_takes_a_written_configuration_before_its_restart_is_late
 
 def test_only_delays_at_the_maximum_in_force_show_the_cap() -> None:
     history = restarted().lives("app", *BEFORE, *STOCK_CURVE).ends(60)
-    assert POD_CHECKERS["cap"](case(history, MAX_2S, later=(STOCK,))).facts["delays"][-1]["restart"] == 3
+    assert CHECKERS["cap"](case(history, MAX_2S, later=(STOCK,))).facts["delays"][-1]["restart"] == 3
 
 
 def test_a_planned_configuration_is_no_error() -> None:

@@ -64,13 +64,6 @@ def test_a_count_that_only_seems_ahead_because_the_wall_clock_jumped_back_is_inc
     assert finding.endswith("The wall clock jumped meanwhile.")
 
 
-def test_a_lost_watch_leaves_open_what_was_counted_meanwhile() -> None:
-    assert told(checked("restart-count", good().gap(Channel.API, 4, 9.5))) == [
-        "INCONCLUSIVE: the watch was lost for 5.5 s (history line "
-        f"{good().gap(Channel.API, 4, 9.5).line_of(Kind.GAP)}), and with it perhaps a status."
-    ]
-
-
 def test_a_count_ahead_of_what_was_seen_is_inconclusive_if_something_could_have_gone_unseen() -> None:
     history = History(CRASHING).lives("app", *GOOD[:2], status=False).counts(2.5, "app", 2)
     history.gap(Channel.RUNTIME, 1, 2).gap(Channel.JOURNAL, 1, 30)
@@ -116,12 +109,6 @@ def test_without_a_status_nothing_is_counted() -> None:
     (finding,) = told(checked("restart-count", counting()))
     assert finding.endswith("No pod status was seen at all.")
     assert finding.startswith("INCONCLUSIVE: ")
-
-
-def test_too_few_restarts_are_inconclusive() -> None:
-    assert told(checked("restart-count", good(), min_restarts=4)) == [
-        "INCONCLUSIVE: 3 restarts seen and counted, 4 needed: the scenario was complete."
-    ]
 
 
 def test_accepts_statuses_that_show_the_last_exit() -> None:
@@ -240,12 +227,6 @@ def test_a_start_that_was_cut_off_leaves_a_state_and_no_exit() -> None:
 def test_an_end_of_what_ran_or_for_another_reason_needs_an_exit(reason: str, started: bool) -> None:
     (finding,) = told(checked("last-exit", cut_off(reason, started=started)))
     assert finding.endswith("it had not exited.")
-
-
-def test_without_a_status_of_a_restarted_container_no_last_exit_is_shown() -> None:
-    assert told(checked("last-exit", counting((1.0, 0)))) == [
-        "INCONCLUSIVE: no status with a last exit was seen, 1 needed: the scenario was complete."
-    ]
 
 
 def test_a_count_that_is_not_the_running_instances_is_a_fail() -> None:

@@ -53,12 +53,6 @@ def test_a_message_that_names_another_delay_is_a_finding() -> None:
     assert finding.endswith("2 s was due.")
 
 
-def test_too_few_delays_prove_nothing() -> None:
-    assert told(checked("back-off-message", loop())) == [
-        "INCONCLUSIVE: 0 delays that can show seen, 3 needed: the scenario was complete."
-    ]
-
-
 def test_another_order_of_states_is_a_finding() -> None:
     history = loop((4.5, waiting()))
     right = ["Running", "Error", "Running", "Error", "CrashLoopBackOff", "Running"]

@@ -7,7 +7,7 @@ import msgspec
 from crashloop.checks.finding import Checked
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput, JudgementInput
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.restarts.case import Case
@@ -21,6 +21,9 @@ from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 from suites.selftest.kit.histories import VERSION, History
+
+OF_PODS = {name: each for name, each in CHECKERS.items() if each.reads is PodScenario and not each.compares}
+"""The checkers of one recorded pod scenario."""
 
 MAX_2S = KubeletProfile(name="max-2s", config={"crashLoopBackOff": {"maxContainerRestartPeriod": "2s"}})
 STOCK = KubeletProfile(name="stock")
@@ -90,7 +93,7 @@ def case(
 
 def checked(checker: str, history: History, profile: KubeletProfile = MAX_2S, **parameters: Any) -> Checked:
     """The answer of one checker."""
-    return POD_CHECKERS[checker](case(history, profile, **parameters))
+    return CHECKERS[checker](case(history, profile, **parameters))
 
 
 def told(checked: Checked) -> list[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.checks.everywhere import LOGS
+from crashloop.checks.checker import Holds
+from crashloop.checks.everywhere import LOGS, holding
 from crashloop.measure.files import load_rows
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.report.stress.results import StressResults
@@ -15,7 +16,6 @@ from crashloop.rundir import read_document
 from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.every_pod import NOT_OF_LOADS
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage, StressNode
@@ -27,9 +27,7 @@ from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, crashing, e
 
 CATALOGUE = load_requirements()
 EVERYWHERE = {
-    each.id
-    for each in CATALOGUE.values()
-    if each.everywhere and not NOT_OF_LOADS & {*each.everywhere} and LOGS not in each.needs
+    each.id for each in CATALOGUE.values() if each.id in holding(CATALOGUE, Holds.LOADS) and LOGS not in each.needs
 }
 """Judged on every pod. Nobody lists the logs of loads."""
 ROWS = load_rows("restarts")

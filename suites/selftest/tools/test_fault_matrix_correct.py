@@ -11,12 +11,13 @@ from zlib import crc32
 
 import pytest
 
+from crashloop.checks.checker import Holds
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked
 from crashloop.checks.integrity import obstacles, pod_obstacles
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.registry import POD_CHECKERS
+from crashloop.checks.kinds import CHECKERS
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
 from crashloop.requirements import load_requirements
@@ -68,10 +69,7 @@ CASES, BATCHES = 10_000, 20
 DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY, FROZEN, FROZEN_BY_JOURNAL)
 """Where restarts come late, or the watch is lost."""
 ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
-ONLY_SHOWN = {"shown-waiting", "back-off-message", "status-sequence"}
-"""Checkers of what is only reported."""
-NOT_FOR_ALL = {"deadline", "no-restart", "pods-made", "in-place", "recovery", "restarts-within"} | ONLY_SHOWN
-"""Checkers of promises that not every pod is given, and of what is only reported."""
+OF_EVERY_POD = {name for name, each in CHECKERS.items() if each.holds >= Holds.EVERY_POD}
 PARTICULAR = {
     "delays-while-away",
     "ephemeral-kept",
@@ -137,7 +135,7 @@ def judged(case: RandomCase, seed: int, *checkers: str) -> Checked:
 
 def checkers_for(case: RandomCase) -> tuple[str, ...]:
     recreated = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
-    return tuple(name for name in POD_CHECKERS if name not in NOT_FOR_ALL or (name == "in-place" and not recreated))
+    return tuple(name for name in OF_EVERY_POD if not (name == "in-place" and recreated))
 
 
 @pytest.mark.parametrize("batch", range(BATCHES), ids=lambda batch: f"batch-{batch}")
@@ -259,7 +257,7 @@ def test_no_checker_accuses_a_correct_kubelet_in_a_rare_coincidence(host: HostMo
     assert accusations == []
 
 
-@pytest.mark.parametrize("checker", sorted(POD_CHECKERS.keys() - NOT_FOR_ALL - PARTICULAR))
+@pytest.mark.parametrize("checker", sorted(OF_EVERY_POD - PARTICULAR - {"in-place"}))
 def test_a_correct_kubelet_passes_where_there_is_evidence(checker: str) -> None:
     """The absence of accusations is worth something only if the random scenarios give the checkers something to judge."""
     calm = ((seed, case) for seed in range(600) if (case := random_case(seed)).host is CALM)

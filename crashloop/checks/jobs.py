@@ -6,8 +6,8 @@ true, and whether a restart was due inside a pod, is for the checkers of pods.
 
 from collections.abc import Iterator
 
-from crashloop.checks.evidence import too_few, unwatched
-from crashloop.checks.finding import Checked, Finding, fail, inconclusive
+from crashloop.checks.checker import Need, Seen, checker, unwatched
+from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.history.recording import JobReport, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
@@ -21,28 +21,28 @@ REACTS_WITHIN_S = 15.0
 API server holds up each of its requests."""
 
 
-def check_job_ends(case: Case) -> Checked:
+@checker("job-ends", Need("pods", 1, "pod", is_shown=False), Need("restarts", 0, "restart", is_shown=False))
+def check_job_ends(case: Case, seen: Seen) -> Iterator[Finding]:
     """A Job MUST count failures, replace pods and end as its limits and its podFailurePolicy say.
 
-    Needs the Job's end, min_pods (1) pods and min_restarts (0) restarts in each of them.
+    Counted are its pods, and the restarts in the one that has the fewest.
     """
     job, reports = case.scenario.job, case.recording.jobs
     if job is None or not reports:
-        return Checked(findings=(inconclusive(f"nothing was recorded about a Job: {why_it_ended(case)}."),))
-    pods = [_seen(case, pod) for pod in case.pods]
+        yield inconclusive(f"nothing was recorded about a Job: {why_it_ended(case)}.")
+        return
+    last, restarts = reports[-1], _restarts(case)
+    seen["pods"], seen["restarts"] = len(case.pods), min(restarts)
+    seen.facts["job"] = {"end": last.end, "failed": last.status.failed, "restarts": restarts}
+    pods = [_seen_by_controller(case, pod) for pod in case.pods]
     due = job_end(job, case.scenario.pod.restart_policy, pods)
-    findings = list(_judged(case, reports[-1], due, pods))
-    if any(True for _ in unwatched(case, "")):
-        findings = [inconclusive(each.sentence, *each.lines) for each in findings]
-        findings += unwatched(case, "a status of a pod")
-    if not findings:
-        findings += _too_few(case)
-    last = reports[-1]
-    seen = {"end": last.end, "failed": last.status.failed, "restarts": _restarts(case)}
-    return Checked(findings=tuple(findings), facts={"job": seen})
+    lost = tuple(unwatched(case, "a status of a pod"))
+    for each in _other_end(case, last, due, pods):
+        yield inconclusive(each.sentence, *each.lines) if lost else each
+    yield from lost
 
 
-def _seen(case: Case, pod: PodHistory) -> JobPod:
+def _seen_by_controller(case: Case, pod: PodHistory) -> JobPod:
     """A pod as the Job controller saw it before it deleted it."""
     said = [each for each in pod.statuses if each.deletion_ns is None]
     if not said:
@@ -59,7 +59,7 @@ def _has_ended(status: StatusReport) -> bool:
     return status.phase in ("Succeeded", "Failed")
 
 
-def _judged(case: Case, last: JobReport, due: JobEnd | None, pods: list[JobPod]) -> Iterator[Finding]:
+def _other_end(case: Case, last: JobReport, due: JobEnd | None, pods: list[JobPod]) -> Iterator[Finding]:
     said = max((pod.statuses[-1] for pod in case.pods if pod.statuses), key=lambda each: each.t_ns, default=None)
     lines = () if said is None else (said.line,)
     since_s = 0.0 if said is None else (case.recording.end_ns - said.t_ns) / 1e9
@@ -99,11 +99,6 @@ def _unreplaced(case: Case, pods: list[JobPod], since_s: float, lines: tuple[int
         )
     else:
         yield inconclusive(f"the Job was not seen to end: {why_it_ended(case)}.")
-
-
-def _too_few(case: Case) -> Iterator[Finding]:
-    yield from too_few(case, len(case.pods), "min_pods", 1, "pod")
-    yield from too_few(case, min(_restarts(case)), "min_restarts", 0, "restart")
 
 
 def _restarts(case: Case) -> list[int]:

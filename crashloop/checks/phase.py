@@ -1,0 +1,274 @@
+"""What statuses state as the phase of a pod: while it lives, at its end, and after its deadline.
+
+Theory of operation. Ground truth gives the states of all containers over time, and the model the phase for those states. A
+status may lag: its phase must be that of some time within `SETTLED_NS` before its receipt. If only the journal recorded a
+start, the status may also precede it: the kubelet reports a running container after the runtime started it, and the
+container stamps its start when its program runs.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import StatusReport
+from crashloop.model.lateness import START_SHARE_S
+from crashloop.model.phase import FAILED, SUCCEEDED, ended
+from crashloop.restarts.absences import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import (
+    DEADLINE_EXCEEDED,
+    blind_spot,
+    deadline_ns,
+    ended_by_node,
+    leaves_ns,
+    lost_watch,
+    why_it_ended,
+)
+from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
+from crashloop.restarts.phases import PhaseChange, phases_of
+from crashloop.restarts.restart_all import replacements
+from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
+from crashloop.words import at_lines, seconds
+
+LATE_S = 5.0 + GRACE_PERIOD_S
+"""startTime is rounded down to a second, the kubelet looks once a second, syncs, and gives containers their grace period."""
+
+
+@checker("pod-phase", Need("shown_waits", 0, "wait", "for a restart with a status", is_shown=False), watch="a phase")
+def check_pod_phase(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The phase MUST follow from the containers' states at all times, and end as the model says.
+
+    The last status must state the final phase, and be received after the containers' last change; of a pod that the scenario
+    deletes, none is due. Counted are the waits for a restart in which a status was received: what others hid is not known.
+    """
+    stated = [status.phase for pod in case.pods for status in pod.statuses]
+    seen.facts["phases"] = list(dict.fromkeys(stated))
+    seen["shown_waits"] = _shown_waits(case)
+    findings = [each for pod in case.pods for each in _forbidden(case, pod, phases_of(case, pod))]
+    yield from findings
+    if not findings and not leaves_ns(case, case.pods[-1]):
+        yield from _final_phase(case, case.pods[-1])
+
+
+def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:
+    """The first status whose phase no moment shortly before it allows.
+
+    Statuses come in order, so none goes back behind what an earlier one has shown, however late it is.
+    """
+    shown = 0
+    times_ns, leaves = [each.t_ns for each in changes], leaves_ns(case, pod)
+    for status in pod.statuses:
+        if not status.phase or (leaves is not None and status.t_ns >= leaves):
+            continue
+        last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
+        first, before = (_newest_at(times_ns, status.t_ns - age_ns, shown) for age_ns in (SETTLED_NS, SLOW_API_NS))
+        # How much it may lag on a busy host takes long to find out, and matters only if the phase changed.
+        if any(changes[number].phase != changes[before].phase for number in range(shown, before)):
+            before = _newest_at(times_ns, status.t_ns - may_be_old_ns(case, status.t_ns), shown)
+        possible = [number for number in range(before, last) if changes[number].phase == status.phase]
+        shown = possible[0] if possible else shown
+        allowed = changes[first:last]
+        if status.phase in {each.phase for each in allowed}:
+            continue
+        newest = allowed[-1]
+        lines = tuple(line for line in (newest.line, status.line) if line)
+        due = " or ".join(dict.fromkeys(each.phase for each in allowed))
+        sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
+        if possible:
+            yield inconclusive(f"{sentence} The host, the API server or the watch may have held it up.", *lines)
+        else:
+            yield _phase_doubted(case, pod, sentence, status, lines)
+        return
+
+
+def _newest_at(times_ns: Sequence[int], t_ns: int, shown: int) -> int:
+    """Number of the newest change at that time; at least that of the one that was shown."""
+    return max(shown, bisect_right(times_ns, t_ns) - 1)
+
+
+def _shown_waits(case: Case) -> int:
+    """The waits for a restart in which a status was received."""
+    waits = [
+        (each.exit_ns, later.begun_ns)
+        for pod in case.pods
+        for spec in case.scenario.pod.containers
+        for each, later in pairwise(ran(pod, spec.name))
+    ]
+    reported_ns = sorted(status.t_ns for pod in case.pods for status in pod.statuses)
+    return sum(
+        1
+        for from_ns, to_ns in waits
+        if from_ns and to_ns and bisect_right(reported_ns, from_ns) < bisect_left(reported_ns, to_ns)
+    )
+
+
+def _begun(case: Case, changes: tuple[PhaseChange, ...], known: int, t_ns: int) -> int:
+    """How many changes had come by then, if `known` were stamped by then; a program without a CPU stamps its start late."""
+
+    def may_have_come(change: PhaseChange) -> bool:
+        late_s = START_SHARE_S + case.recording.host.held_s(t_ns, change.t_ns)
+        return change.stamped_late and change.t_ns <= t_ns + late_s * 1e9
+
+    while known < len(changes) and may_have_come(changes[known]):
+        known += 1
+    return known
+
+
+def _phase_doubted(case: Case, pod: PodHistory, sentence: str, status: StatusReport, lines: tuple[int, ...]) -> Finding:
+    """A FAIL unless truth may have missed something that the status shows."""
+    for spec in case.scenario.pod.containers:
+        blind = blind_spot(case, pod, pod.instances(spec.name), case.recording.begin_ns, status.t_ns)
+        if blind is not None and _ends_without_an_exit(status):
+            return fail(f"{sentence} That status shows no exit of any container.", *lines)
+        if blind is not None:
+            return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
+    return fail(sentence, *lines)
+
+
+def _ends_without_an_exit(status: StatusReport) -> bool:
+    """Whether a status says by itself that its containers have ended, and shows no end of any."""
+    ended = any(each.state.kind == "terminated" or each.last_state is not None for each in status.containers.values())
+    return status.phase in (SUCCEEDED, FAILED) and not status.reason and bool(status.containers) and not ended
+
+
+def _final_phase(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """The phase that the model predicts for the end, said by the last status."""
+    due = case.prediction.phase
+    last = pod.statuses[-1] if pod.statuses else None
+    if last is None:
+        yield inconclusive(f"no pod status was seen, one that says {due} needed: {why_it_ended(case)}.")
+    elif (ended := ended_by_node(pod)) is not None:
+        sentence = f"the node ended the pod itself, reason {ended.reason} {at_lines([ended.line])}; {due} was due"
+        yield inconclusive(f"{sentence} at the end of its containers.", ended.line)
+    elif last.phase != due:
+        yield _not_final(case, pod, last, due)
+
+
+def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Finding:
+    truth = phases_of(case, pod)[-1]
+    seen = f"the pod's phase was last said to be {last.phase or 'nothing'} {at_lines([last.line])}; {due} was due"
+    if truth.phase != due:
+        return inconclusive(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
+    waited_ns = case.recording.end_ns - truth.t_ns
+    if waited_ns <= may_lag_ns(case, truth.t_ns, case.recording.end_ns):
+        return inconclusive(
+            f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
+        )
+    lost = lost_watch(case, truth.t_ns, case.recording.end_ns)
+    if lost is not None:
+        return inconclusive(f"{seen}; the watch was lost meanwhile (history line {lost.line}).", last.line, lost.line)
+    return _phase_doubted(case, pod, f"{seen}.", last, (last.line,))
+
+
+@checker("final-phase", Need("deleted_pods", 1, "deleted pod", is_shown=False), watch="the last phase")
+def check_final_phase(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The last phase of a deleted pod MUST be Succeeded if its regular containers all exited with 0, and Failed otherwise.
+
+    The watch has to have seen the deletion, and truth the exit of each regular container.
+    """
+    deleted = [
+        pod for pod in case.pods if leaves_ns(case, pod) is not None and pod.deleted is not None and pod.statuses
+    ]
+    seen["deleted_pods"] = len(deleted)
+    seen.facts["last_phases"] = [pod.statuses[-1].phase for pod in deleted]
+    for pod in deleted:
+        yield from _last_phase(case, pod)
+
+
+def _last_phase(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    instances = {each.name: ran(pod, each.name) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR)}
+    codes = {name: each[-1].exit_code if each else None for name, each in instances.items()}
+    unseen = next((name for name, code in codes.items() if code is None), None)
+    last, due = pod.statuses[-1], ended(codes.values())
+    if ended_by_node(pod) is not None or any(
+        each and each[-1].ordinal in replacements(case, pod, name) for name, each in instances.items()
+    ):
+        yield inconclusive("the node ended the pod, or RestartAllContainers removed a container before it went.")
+    elif unseen is not None:
+        yield inconclusive(f'the last exit of "{unseen}" was not seen: {why_it_ended(case)}.')
+    elif last.phase != due:
+        exits = ", ".join(f'"{name}" exited with {code}' for name, code in codes.items())
+        sentence = (
+            f"the last phase of the deleted pod was {last.phase} {at_lines([last.line])}; {due} was due: {exits}."
+        )
+        spots = (blind_spot(case, pod, each, each[-1].exit_ns or 0, last.t_ns) for each in instances.values())
+        doubt = next((f"An instance could have gone unseen: {blind}" for blind in spots if blind), None)
+        yield fail_unless(doubt, sentence, last.line)
+
+
+@checker(
+    "deadline",
+    Need("restarts", 1, "restart", "before the deadline"),
+    f"a watch of {seconds(SETTLED_NS / 1e9)} after the deadline",
+    once=True,
+    holds=Holds.DECLARED,
+)
+def check_deadline(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A pod MUST fail with the reason DeadlineExceeded once its active deadline has passed, and nothing of it runs on then."""
+    for pod in case.pods:
+        due_ns = deadline_ns(case, pod)
+        if due_ns is None:
+            yield inconclusive(f"no status with a startTime was seen: {why_it_ended(case)}.")
+            continue
+        begun_ns = [each.begun_ns or 0 for spec in case.scenario.pod.containers for each in ran(pod, spec.name)[1:]]
+        seen["restarts"] += sum(each < due_ns for each in begun_ns)
+        yield from _failed_early(pod, due_ns)
+        yield from _runs_past_deadline(case, pod, due_ns)
+        yield from _unstated(case, pod, due_ns)
+
+
+def _failed_early(pod: PodHistory, due_ns: int) -> Iterator[Finding]:
+    for status in pod.statuses:
+        if status.phase == FAILED and status.t_ns < due_ns:
+            early = seconds((due_ns - status.t_ns) / 1e9)
+            yield fail(
+                f"the pod was said to have failed {early} before its deadline {at_lines([status.line])}.", status.line
+            )
+            return
+
+
+def _runs_past_deadline(case: Case, pod: PodHistory, due_ns: int) -> Iterator[Finding]:
+    """The last instance that was there later than the kubelet has for the end of the pod."""
+    for spec in case.scenario.pod.containers:
+        for instance in reversed(ran(pod, spec.name)):
+            until_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns
+            if until_ns is None:
+                continue
+            late_s = (until_ns - due_ns) / 1e9
+            if late_s <= LATE_S:
+                continue
+            lines = tuple(fact.line for fact in (instance.begun, instance.exit) if fact)
+            sentence = (
+                f'instance {instance.ordinal} of "{spec.name}" ran until {seconds(late_s)} after the deadline of its pod '
+                f"{at_lines(lines)}; {seconds(LATE_S)} are enough to end it."
+            )
+            yield fail_unless(excuse(case, (due_ns, until_ns), 0.0, late_s - LATE_S), sentence, *lines)
+            return
+        blind = blind_spot(case, pod, pod.instances(spec.name), due_ns, case.recording.end_ns)
+        if blind is not None:
+            yield inconclusive(f'a start of "{spec.name}" after the deadline could have gone unseen: {blind}.')
+
+
+def _unstated(case: Case, pod: PodHistory, due_ns: int) -> Iterator[Finding]:
+    """The last status, once the kubelet has had the time to write it."""
+    last, end_ns = pod.statuses[-1], case.recording.end_ns
+    watched_ns = end_ns - due_ns
+    if watched_ns < SETTLED_NS:
+        yield inconclusive(
+            f"{seconds(watched_ns / 1e9)} were watched after the deadline, {seconds(SETTLED_NS / 1e9)} needed: "
+            f"{why_it_ended(case)}."
+        )
+    elif (last.phase, last.reason) != (FAILED, DEADLINE_EXCEEDED):
+        said = f"{last.phase}, {last.reason}" if last.reason else f"{last.phase} without a reason"
+        sentence = (
+            f"the last status of a pod whose deadline has passed says {said} {at_lines([last.line])}; "
+            f"{FAILED}, {DEADLINE_EXCEEDED} was due."
+        )
+        lagging = watched_ns <= may_lag_ns(case, due_ns, end_ns) and last.phase != FAILED
+        held_up = lagging or lost_watch(case, due_ns, end_ns) is not None
+        doubt = "The host, the API server or the watch may have held it up" if held_up else None
+        yield fail_unless(doubt, sentence, last.line)

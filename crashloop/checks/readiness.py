@@ -1,0 +1,381 @@
+"""What statuses state as ready, started and initialized: they agree with themselves, and with what probes were answered.
+
+Theory of operation. The kubelet makes `ready`, `started` and the conditions of the pod from the container states beside them, so
+most is judged within one status, and no delay on its way matters:
+
+- `ready` of a container without a readiness probe waits for nothing but a startup probe:
+  pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus.
+- Ready may be False on its own: a readiness gate, or a controller that misses the node. Ready and ContainersReady are False as
+  soon as a pod fails, while its containers are still ended: the phase follows them (pkg/kubelet/status/status_manager.go@v1.37.1
+  mergePodStatus). What a pod's end makes of its containers is written over its last status as well (TerminatePod).
+- Initialized is True once a regular container runs or has ended, or all init containers have succeeded and all sidecars have
+  started. While init containers or sidecars are down again and the regular containers wait, it stays True where the gate
+  RestartAllContainersOnContainerExits is on; without that gate it is False for as long, and nobody promises either
+  (pkg/kubelet/status/generate.go@v1.37.1 GeneratePodInitializedCondition).
+- A success of a startup probe is written into the last status that was made, without `ready` and the conditions, which the next
+  one has (pkg/kubelet/status/status_manager.go@v1.37.1 SetContainerStartup).
+
+A container with a readiness probe is ready from a success on, until failures in a row reach the threshold. A status may lag, so
+only a statement that stood for longer than that is wrong; but a container whose probe has never succeeded was ready at no time,
+and no status says so before the kubelet has had the success. A status that comes late says by its condition since when the
+containers are ready. Without that time, successes of the life before may have made it ready as well as its own.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+import msgspec
+
+from crashloop.checks.checker import Holds, Need, Seen, checker, statements
+from crashloop.checks.finding import Finding, fail, fail_unless
+from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded, successes_left
+from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import CONTAINERS_READY, INITIALIZED, READY, StatusReport
+from crashloop.model.gates import is_enabled
+from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.model.planned_exit import successes_go_on
+from crashloop.model.restart_all import probes_go_on
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import is_journal_lost, lost_watch
+from crashloop.restarts.lives import ran
+from crashloop.restarts.restart_all import Replacement, replacements
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.profile import RESTART_ALL_GATE
+from crashloop.words import at_lines, count, seconds
+
+WITHIN_NS = 1_000_000_000
+"""Within this time after a time in whole seconds is what it says."""
+
+
+@checker(
+    "ready-conditions", Need("statuses", 1, "status", f"with {CONTAINERS_READY}"), once=True, holds=Holds.ANY_PROGRAM
+)
+def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
+    """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then."""
+    asked = [each for each in case.scenario.pod.containers if _has_readiness(each)]
+    for pod in case.pods:
+        for status in pod.statuses:
+            if status.containers_ready is not None and _goes_on(status):
+                seen["statuses"] += 1
+                yield from _wrong_conditions(status, asked)
+
+
+def _wrong_conditions(status: StatusReport, asked: list[Container]) -> Iterator[Finding]:
+    """A condition of one status that contradicts its container statuses."""
+    unready = len(asked) - sum(status.containers[each.name].ready for each in asked if each.name in status.containers)
+    some = f"{count(unready, 'container')} of it {'is' if unready == 1 else 'are'} not"
+    for condition, stated in ((CONTAINERS_READY, status.containers_ready), (READY, status.ready)):
+        if stated is not (unready == 0) and (stated or condition == CONTAINERS_READY):
+            sentence = f"a status says that {condition} of the pod is {stated} {at_lines([status.line])}"
+            yield fail(f"{sentence}; {some if unready else 'all its containers are'} ready.", status.line)
+
+
+@checker(
+    "ready-unprobed",
+    Need("statuses", 1, "statement", "about a running container", is_shown=False),
+    Need("restarted", 0, "statement", "about one that was restarted"),
+    Need("down", 0, "statement", "about one that does not run"),
+    watch="a status",
+    once=True,
+    holds=Holds.EVERY_POD,
+)
+def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container without a readiness probe MUST be said to be ready if and only if it runs and has started.
+
+    Judged of regular containers and sidecars of pods that have not ended and that nobody deletes.
+    """
+    for _, spec, status, report in statements(case):
+        if not _has_readiness(spec) or _probe(spec, ProbeKind.READINESS) is not None or not _goes_on(status):
+            continue
+        runs = report.state.kind == "running"
+        seen["statuses"] += runs
+        seen["restarted"] += runs and report.restart_count > 0
+        seen["down"] += not runs
+        yield from _ready_without_running(spec, status)
+        if runs and report.started and not report.ready and _probe(spec, ProbeKind.STARTUP) is None:
+            said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
+            yield fail(f"{said}; it runs, has started and has no readiness probe.", status.line)
+    seen.facts["running"] = seen["statuses"]
+
+
+def _has_readiness(spec: Container) -> bool:
+    """Whether the pod is ready only while this container is. Init containers are ready once they are done."""
+    return spec.kind is ContainerKind.REGULAR or spec.is_sidecar
+
+
+def _probe(spec: Container, kind: ProbeKind) -> Probe | None:
+    return next((each for each in spec.probes if each.kind is kind), None)
+
+
+def _goes_on(status: StatusReport) -> bool:
+    """Whether the pod of a status has neither ended nor is being ended."""
+    return status.phase not in (SUCCEEDED, FAILED) and status.deletion_ns is None and not status.is_ending
+
+
+def _ready_without_running(spec: Container, status: StatusReport) -> Iterator[Finding]:
+    """That a status contradicts itself."""
+    if spec.kind is ContainerKind.INIT and not spec.is_sidecar:
+        return
+    report = status.containers.get(spec.name)
+    if report is not None and report.ready and report.state.kind != "running":
+        said = f'a status says that "{spec.name}" is ready {at_lines([status.line])}'
+        yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
+
+
+class _ProbedLife(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance, and what its readiness probe was answered."""
+
+    instance: Instance
+    probe: Probe
+    answers: tuple[ProbeAnswer, ...]
+    successes_before: int
+    """In a row, when the life before was over."""
+    made_room: Replacement | None
+    """The RestartAllContainers that it followed."""
+
+
+@checker(
+    "ready-truth",
+    Need("statuses", 1, "status"),
+    Need("resets", 0, "status", "after a reset", is_shown=False),
+    Need("later", 0, "ready instance", "after a success", is_shown=False),
+    watch="a status",
+    once=True,
+)
+def check_ready_truth(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container MUST be said to be ready if and only if its readiness probe succeeds in this life, and only while it runs.
+
+    Counted are statuses of a running container with such a probe, those of them after a RestartAllContainers, and the lives after
+    one whose probe succeeded of which a status says since when they are ready.
+    """
+    later: set[tuple[str, int]] = set()
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            probe = _probe(spec, ProbeKind.READINESS)
+            for status, newer, life in _reported(case, pod, spec, probe) if probe is not None else ():
+                seen["statuses"] += 1
+                seen["resets"] += life.made_room is not None
+                if life.successes_before and _ready_since_ns(life.instance, status) is not None:
+                    later.add((spec.name, life.instance.ordinal))
+                if life.made_room is None or probes_go_on(case.prediction.deviations):
+                    yield from _wrong_readiness(case, pod, spec, life, status, newer)
+            for status in pod.statuses:
+                yield from _ready_without_running(spec, status)
+    seen["later"] = len(later)
+
+
+def _reported(
+    case: Case, pod: PodHistory, spec: Container, probe: Probe
+) -> Iterator[tuple[StatusReport, StatusReport | None, _ProbedLife]]:
+    """Each status of a running instance, the next status, and the life of that instance."""
+    by_id = {each.instance.container_id: each for each in _probed_lives(case, pod, spec, probe)}
+    for status, newer in zip_longest(pod.statuses, pod.statuses[1:]):
+        report = status.containers.get(spec.name)
+        known = by_id.get(report.container_id) if report and report.container_id else None
+        if report is not None and known is not None and report.state.kind == "running":
+            yield status, newer, known
+
+
+def _probed_lives(case: Case, pod: PodHistory, spec: Container, probe: Probe) -> Iterator[_ProbedLife]:
+    replaced = replacements(case, pod, spec.name)
+    go_on = successes_go_on(case.prediction.deviations)
+    successes, made_room = 0, None
+    for each in ran(pod, spec.name):
+        answers = tuple(answers_of(each, probe, successes=successes if go_on else 0))
+        yield _ProbedLife(instance=each, probe=probe, answers=answers, successes_before=successes, made_room=made_room)
+        successes, made_room = successes_left(each, probe, successes=successes), replaced.get(each.ordinal)
+
+
+def _wrong_readiness(
+    case: Case,
+    pod: PodHistory,
+    spec: Container,
+    life: _ProbedLife,
+    status: StatusReport,
+    newer: StatusReport | None,
+) -> Iterator[Finding]:
+    instance, probe, answers = life.instance, life.probe, life.answers
+    says = status.containers[spec.name].ready
+    lost = instance.journal_started is None or is_journal_lost(case, pod)
+    since_ns = _ready_since_ns(instance, status)
+    said_ns = status.t_ns if since_ns is None else min(status.t_ns, since_ns + WITHIN_NS)
+    if says and not has_succeeded(answers, probe.success_threshold, said_ns):
+        lines = (*instance.lines[:1], status.line)
+        given = sum(each.had_ns <= said_ns for each in answers)
+        times = "once" if probe.success_threshold == 1 else f"{probe.success_threshold} times in a row"
+        sentence = (
+            f'a status says that "{spec.name}" is ready {at_lines(lines)}; its readiness probe had not succeeded {times} '
+            f"in {count(given, 'answer')}."
+        )
+        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
+    elif not lost:
+        until_ns = newer.t_ns if newer else case.recording.end_ns
+        if instance.exit_ns is not None:
+            until_ns = min(until_ns, instance.exit_ns)
+        since = _turned_by(answers, probe, ready=not says, until_ns=until_ns)
+        if since is not None and until_ns - max(since.had_ns, status.t_ns) > SETTLED_NS:
+            yield _outdated(case, spec.name, since, status, until_ns, says=says)
+
+
+def _ready_since_ns(instance: Instance, status: StatusReport) -> int | None:
+    """Since when the pod has been ready in this life, to the second below; None: it is not, or did not say."""
+    since_ns, begun_ns = status.ready_since_ns, instance.begun_ns
+    in_this_life = since_ns is not None and begun_ns is not None and since_ns >= begun_ns
+    return since_ns if in_this_life and status.containers_ready else None
+
+
+def _outdated(case: Case, name: str, since: ProbeAnswer, status: StatusReport, until_ns: int, *, says: bool) -> Finding:
+    """A statement that stood for too long after an answer."""
+    lines = (since.fact.line, status.line)
+    was, answered = ("ready", "failed") if says else ("not ready", "succeeded")
+    sentence = (
+        f'"{name}" was said to be {was} until {seconds((until_ns - since.had_ns) / 1e9)} after its readiness probe '
+        f"had {answered} {at_lines(lines)}."
+    )
+    lagging = until_ns - max(since.had_ns, status.t_ns) <= may_lag_ns(case, since.had_ns, until_ns)
+    held_up = lagging or lost_watch(case, since.had_ns, until_ns) is not None
+    doubt = "The host, the API server or the watch may have held a status up" if held_up else None
+    return fail_unless(doubt, sentence, *lines)
+
+
+def _turned_by(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, until_ns: int) -> ProbeAnswer | None:
+    """The answer that made it ready, or not ready, until that time; None if it was not so then."""
+    found, is_ready = None, False
+    for each in answers:
+        if each.had_ns > until_ns:
+            break
+        threshold = probe.failure_threshold if is_ready else probe.success_threshold
+        now = is_ready if each.in_a_row < threshold else not each.failed
+        if now is not is_ready:
+            found, is_ready = each, now
+    return found if is_ready is ready else None
+
+
+@checker(
+    "started-truth",
+    Need("statuses", 1, "statement", "about a running container", is_shown=False),
+    watch="a status",
+    once=True,
+)
+def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
+    """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
+
+    What is said of one that waits is judged where a status shows it.
+    """
+    ended = 0
+    for pod, spec, status, report in statements(case):
+        # Nobody promises what is said of ephemeral containers, nor while a hook runs.
+        if spec.kind is ContainerKind.EPHEMERAL or spec.post_start:
+            continue
+        runs, probe = report.state.kind == "running", _probe(spec, ProbeKind.STARTUP)
+        seen["statuses"] += runs
+        ended += not runs and bool(report.container_id)
+        stated = "has started" if report.started else "has not started"
+        said = f'a status says that "{spec.name}" {stated} {at_lines([status.line])}'
+        if report.started and not runs:
+            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
+        elif report.started and probe is not None:
+            yield from _started_early(case, pod, spec, probe, status)
+        elif not report.started and runs and probe is None:
+            yield fail(f"{said}; it runs and has no startup probe.", status.line)
+    seen.facts |= {"running": seen["statuses"], "ended": ended}
+
+
+def _started_early(
+    case: Case, pod: PodHistory, spec: Container, probe: Probe, status: StatusReport
+) -> Iterator[Finding]:
+    """Started before a success of the startup probe in the life that the status shows."""
+    shown = status.containers[spec.name].container_id
+    for instance in ran(pod, spec.name):
+        if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
+            continue
+        lines = (*instance.lines[:1], status.line)
+        sentence = (
+            f'a status says that instance {instance.ordinal} of "{spec.name}" has started {at_lines(lines)}; '
+            "its startup probe had not succeeded once."
+        )
+        lost = instance.journal_started is None or is_journal_lost(case, pod)
+        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
+
+
+class _InitializedDue(NamedTuple):
+    """What Initialized is to be, and why: the end of a sentence, and a further line that it rests on."""
+
+    value: bool
+    because: str
+    lines: tuple[int, ...] = ()
+
+
+@checker("initialized", Need("statuses", 1, "status", f"with {INITIALIZED}"), watch="a status", once=True)
+def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Initialized MUST be True once the pod's init containers have succeeded and its sidecars have started, and from then on.
+
+    Judged of pods that have not ended and that nobody deletes.
+    """
+    after_restart = before = 0
+    for pod in case.pods:
+        first_true: StatusReport | None = None
+        for status in (each for each in pod.statuses if each.initialized is not None and _goes_on(each)):
+            due = _initialized_due(case, pod, status, first_true)
+            seen["statuses"] += 1
+            before += not status.initialized
+            after_restart += bool(status.initialized) and any(
+                each.restart_count and each.state.kind != "running" for each in status.containers.values()
+            )
+            if due is not None and due.value is not status.initialized:
+                lines = (*due.lines, status.line)
+                said = f"a status says that {INITIALIZED} of the pod is {status.initialized} {at_lines(lines)}"
+                yield fail(f"{said}; {due.because}.", *lines)
+            if status.initialized and first_true is None:
+                first_true = status
+    seen.facts |= {"after_restart": after_restart, "before": before}
+
+
+def _initialized_due(
+    case: Case, pod: PodHistory, status: StatusReport, first_true: StatusReport | None
+) -> _InitializedDue | None:
+    """What is due by one status and the first that said True; None: it may be either."""
+    containers = case.scenario.pod.containers
+    for each in containers:
+        report = status.containers.get(each.name)
+        if each.kind is ContainerKind.REGULAR and report is not None and report.state.kind != "waiting":
+            return _InitializedDue(True, f'"{each.name}" has started')
+    inits = [each for each in containers if each.kind is ContainerKind.INIT]
+    undone = [each for each in inits if not _is_done(each, status)]
+    if not undone and any(_probe(each, ProbeKind.STARTUP) for each in inits):
+        return None  # between the success of a sidecar's startup probe and the next status that is made it may be False still
+    if not undone:
+        return _InitializedDue(True, "its init containers are done" if inits else "it has no init containers")
+    if first_true is None:
+        never = [each for each in undone if _was_never_done(case, pod, each, status)]
+        return _InitializedDue(False, f'"{never[0].name}" is not done') if never else None
+    return _InitializedDue(True, "it was True before", (first_true.line,)) if _keeps(case, pod, status) else None
+
+
+def _is_done(container: Container, status: StatusReport) -> bool:
+    """Whether an init container has succeeded, or a sidecar has started."""
+    report = status.containers.get(container.name)
+    return report is not None and (report.started if container.is_sidecar else report.ready)
+
+
+def _was_never_done(case: Case, pod: PodHistory, container: Container, status: StatusReport) -> bool:
+    """Whether ground truth shows that a True which no status has shown could not come before."""
+    if case.restarts_all or case.scenario.interventions or len({each.sandbox_id for each in pod.sandboxes}) > 1:
+        return False
+    if Channel.RUNTIME not in pod.channels or any(case.recording.gaps_of(Channel.RUNTIME, 0, status.t_ns)):
+        return False
+    instances = ran(pod, container.name)
+    if container.is_sidecar:
+        return all(each.start_ns is not None and each.start_ns > status.t_ns for each in instances)
+    return all(each.exit_code != 0 or (each.exit_ns is not None and each.exit_ns > status.t_ns) for each in instances)
+
+
+def _keeps(case: Case, pod: PodHistory, status: StatusReport) -> bool:
+    """Whether the kubelet of the status keeps a True. Of a static pod it forgets it at its own restart."""
+    kubelet = case.in_force_at(status.t_ns)
+    return is_enabled(RESTART_ALL_GATE, kubelet.gates, kubelet.version) and not case.later and not pod.mirrors

@@ -1,0 +1,358 @@
+"""RestartAllContainers: in which order and how soon a pod starts again, and what its status says meanwhile.
+
+Theory of operation. KEP-5532 promises 5 s from the exit to the first start, in 99 % of all resets of a simple pod of two
+containers. So one late reset in a hundred proves nothing, and several in a few do: as many as chance makes once in ten
+thousand times. Of other pods it promises a minute. But a kubelet that has seen the exit kills and removes in one sync,
+without a grace period, so the size of the pod hardly counts, and a single reset has a bound that no chance exceeds.
+
+Statuses come late and merge, so each is held against itself: the container states in it say whether the containers are being
+restarted, and the condition and the phase beside them have to agree.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.samples import Wait, doubt_of, late_waits
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
+from crashloop.history.statuses import RESTARTING_ALL, StatusReport
+from crashloop.model.phase import FAILED, PENDING, RUNNING, SUCCEEDED
+from crashloop.model.restart import Decision, decide
+from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
+from crashloop.restarts.absences import may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
+from crashloop.restarts.lives import first_begun, ran
+from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.words import at_lines, seconds
+
+MOST_S = 5.0
+LONGEST_S = 20.0
+"""A sync that failed comes again after 15 s at the latest (pkg/kubelet/pod_workers.go@v1.37.1 completeWork), and needs its own
+time. In quick runs 39 resets, of pods with up to six containers, took 0.3 s to 1.4 s; in stress runs 279 took 1.5 s in 99 %."""
+RESETS = Need("resets", 3, "reset", is_shown=False)
+
+
+@checker("restart-all-order", Need("resets", 1, "ordered start-up"))
+def check_restart_all_order(case: Case, seen: Seen) -> Iterator[Finding]:
+    """After RestartAllContainers, each container MUST wait for the init containers before it, as at the pod's first start.
+
+    Counted are the resets after which a container started that waits for an init container.
+    """
+    for pod in case.pods:
+        for reset, end_ns in _resets_until_next(case, pod):
+            started = tuple(_start_up(case, pod, reset, end_ns))
+            seen["resets"] += bool(started)
+            for each in started:
+                if each.is_too_early:
+                    yield _before_init(case, pod, reset, each)
+
+
+@checker("ephemeral-kept", Need("resets", 1, "reset", "beside a running ephemeral container"))
+def check_ephemeral_kept(case: Case, seen: Seen) -> Iterator[Finding]:
+    """RestartAllContainers MUST NOT end an ephemeral container, nor start it again."""
+    for pod in case.pods:
+        for spec in case.scenario.pod.of_kind(ContainerKind.EPHEMERAL):
+            for reset, end_ns in _resets_until_next(case, pod):
+                instance = _running_at(ran(pod, spec.name), reset.t_ns)
+                if instance is not None and started_after(pod, reset, end_ns) is not None:
+                    seen["resets"] += 1
+                    yield from _touched(case, pod, spec, reset, instance, end_ns)
+
+
+class _Start(NamedTuple):
+    """The first start of a container after a reset, and the init container that it had to wait for."""
+
+    spec: Container
+    start: Fact
+    awaited: Container
+    ready: Fact | None
+
+    @property
+    def is_too_early(self) -> bool:
+        """Whether it came before the awaited init container had run again."""
+        return self.ready is None or (self.start.utc_ns or 0) < (self.ready.utc_ns or 0)
+
+
+def _start_up(case: Case, pod: PodHistory, reset: RestartAllTrigger, end_ns: int) -> Iterator[_Start]:
+    """Of the containers that wait for another, in the order in which they have to start."""
+    awaited: Container | None = None
+    ready: Fact | None = None
+    of_kind = case.scenario.pod.of_kind
+    for spec in (*of_kind(ContainerKind.INIT), *of_kind(ContainerKind.REGULAR)):
+        instances = ran(pod, spec.name)
+        again = first_begun(instances, reset.latest_ns, end_ns)
+        start = again.begun if again else None
+        if start is not None and awaited is not None:
+            yield _Start(spec, start, awaited, ready)
+        if spec.kind is ContainerKind.INIT:
+            awaited, ready = spec, start if spec.is_sidecar else _success(instances, reset.latest_ns, end_ns)
+
+
+def _before_init(case: Case, pod: PodHistory, reset: RestartAllTrigger, each: _Start) -> Finding:
+    lines = (reset.exited.line, each.start.line, *((each.ready.line,) if each.ready else ()))
+    what = "had started again" if each.awaited.is_sidecar else "had run again"
+    sentence = (
+        f'after the exit of "{reset.container}", "{each.spec.name}" was started before "{each.awaited.name}" {what} '
+        f"{at_lines(lines)}; {reset.decided.step}, which begins with the init containers in their order."
+    )
+    instances = pod.instances(each.awaited.name)
+    blind = blind_spot(case, pod, instances, reset.t_ns, each.start.utc_ns or reset.t_ns)
+    return fail_unless(blind and f"But {blind}", sentence, *lines)
+
+
+def _touched(
+    case: Case, pod: PodHistory, spec: Container, reset: RestartAllTrigger, instance: Instance, end_ns: int
+) -> Iterator[Finding]:
+    """What a reset did to an ephemeral container that was running and would have gone on."""
+    again = first_begun(ran(pod, spec.name), reset.t_ns, end_ns)
+    ended = instance.exit
+    left_alone = f"{reset.decided.step}, which leaves ephemeral containers alone"
+    if again is not None and (start := again.begun) is not None:
+        lines = (reset.exited.line, start.line)
+        yield fail(f'"{spec.name}" was started again {at_lines(lines)}; {left_alone}.', *lines)
+    elif ended is not None and ended.utc_ns is not None and ended.utc_ns < end_ns and not _by_itself(spec, instance):
+        lines = (reset.exited.line, ended.line)
+        yield fail(f'"{spec.name}" was ended {at_lines(lines)}; {left_alone}.', *lines)
+    elif blind := blind_spot(case, pod, pod.instances(spec.name), reset.t_ns, end_ns):
+        yield inconclusive(f'an end of "{spec.name}" could have gone unseen: {blind}.', reset.exited.line)
+
+
+def _by_itself(spec: Container, instance: Instance) -> bool:
+    """Whether the program of an ephemeral container, which has one life, ended it."""
+    lives = spec.program.each_life()
+    return bool(lives) and instance.exit_code == lives[0].exit_code
+
+
+def _resets_until_next(case: Case, pod: PodHistory) -> Iterator[tuple[RestartAllTrigger, int]]:
+    """Each reset that was seen, and the time of the next one, or of the end of the pod or recording."""
+    resets = resets_of(case, pod)
+    gone_ns = pod.deleted.utc_ns if pod.deleted else None
+    ends_ns = (*(each.t_ns for each in resets[1:]), gone_ns or case.recording.end_ns)
+    return ((each, end_ns) for each, end_ns in zip(resets, ends_ns, strict=False) if each.is_seen)
+
+
+def _success(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Fact | None:
+    """The first exit with 0 of an instance that began in that time."""
+    begun = (each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns)
+    return next((each.exit for each in begun if each.exit_code == 0), None)
+
+
+def _running_at(instances: tuple[Instance, ...], t_ns: int) -> Instance | None:
+    return next(
+        (
+            each
+            for each in instances
+            if each.start
+            and (each.start_ns or 0) < t_ns
+            and (each.exit is None or (each.exit_ns is not None and each.exit_ns > t_ns))
+        ),
+        None,
+    )
+
+
+@checker("restart-all-first-start", RESETS, holds=Holds.DECLARED, compares=True)
+def check_restart_all_first_start(cases: Sequence[Case], seen: Seen) -> Iterator[Finding]:
+    """The first container MUST be created within 5 s after the exit in 99 % of all resets."""
+    resets = [each for case in cases for each in _waits_after(case, MOST_S)]
+    seen["resets"] += len(resets)
+    if len(resets) < RESETS.asked(cases[0]):
+        return
+    yield from late_waits(
+        resets,
+        seen,
+        f"{len(resets)} resets",
+        lambda late, slowest: (
+            f"in {late} of {len(resets)} RestartAllContainers nothing was created within {seconds(MOST_S)} after the exit, "
+            f"but up to {slowest} after it"
+        ),
+    )
+
+
+@checker("restart-all-within", Need("resets", 0, "reset", is_shown=False))
+def check_restart_all_within(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The first container MUST be created within 20 s after the exit, in every reset."""
+    resets = tuple(_waits_after(case, LONGEST_S))
+    seen["resets"] += len(resets)
+    seen.facts["took_s"] = [round(each.took_s, 3) for each in resets]
+    yield from (_slow_reset(each) for each in resets if each.is_late)
+
+
+def _slow_reset(reset: Wait) -> Finding:
+    seen = (
+        f'nothing was created for {seconds(reset.took_s)} after the exit of "{reset.source}" that triggers RestartAllContainers '
+        f"{at_lines(reset.lines)}; {seconds(reset.most_s)} is the longest."
+    )
+    return fail_unless(reset.doubt, seen, *reset.lines)
+
+
+def _waits_after(case: Case, most_s: float) -> Iterator[Wait]:
+    for pod in case.pods:
+        for trigger in resets_of(case, pod):
+            reset = _wait_after(case, pod, trigger, most_s)
+            if reset is not None:
+                yield reset
+
+
+def _wait_after(case: Case, pod: PodHistory, trigger: RestartAllTrigger, most_s: float) -> Wait | None:
+    """None if nothing was created, and too little time was watched to call that late."""
+    begun = [start for spec in case.scenario.pod.containers for each in ran(pod, spec.name) if (start := each.begun)]
+    after = [each for each in begun if each.utc_ns is not None and each.utc_ns > trigger.t_ns]
+    first = min(after, key=lambda each: each.utc_ns or 0, default=None)
+    owed_ns = min(owed_until_ns(case, pod) or case.recording.end_ns, case.recording.end_ns)
+    until_ns = owed_ns if first is None else first.utc_ns or 0
+    took_s = (until_ns - trigger.t_ns) / 1e9
+    if first is None and took_s <= most_s:
+        return None
+    names = [each.name for each in case.scenario.pod.containers]
+    doubt = doubt_of(case, pod, names, (trigger.t_ns, until_ns), most_s)
+    lines = (trigger.exited.line,) if first is None else (trigger.exited.line, first.line)
+    return Wait(trigger.container, took_s, most_s, doubt, case.scenario.name, lines)
+
+
+@checker(
+    "restart-all-condition", Need("resets", 1, "status", f"with {RESTARTING_ALL}", is_shown=False), watch="a condition"
+)
+def check_restart_all_condition(case: Case, seen: Seen) -> Iterator[Finding]:
+    """AllContainersRestarting MUST be True while the exit that causes it is shown, and False once all containers are gone.
+
+    Counted are the statuses that say True and have a later one that says False.
+    """
+    for pod in case.pods if case.restarts_all else ():
+        said = [each.restarting_all for each in pod.statuses]
+        seen["resets"] += sum(1 for number, each in enumerate(said) if each and False in said[number:])
+        yield from _wrong_conditions(case, pod)
+    seen.facts["resets_shown"] = seen["resets"]
+
+
+@checker("condition-without-rule", Need("statuses", 1, "pod status"), once=True, holds=Holds.ANY_PROGRAM)
+def check_condition_without_rule(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A pod without a rule that restarts all containers MUST NOT have the condition AllContainersRestarting."""
+    if case.restarts_all:
+        yield inconclusive("a rule of the pod restarts all containers; a pod without one needed.")
+        return
+    for status in (each for pod in case.pods for each in pod.statuses):
+        seen["statuses"] += 1
+        if status.restarting_all is not None:
+            sentence = f"a status says {RESTARTING_ALL} is {status.restarting_all} {at_lines([status.line])}"
+            yield fail(f"{sentence}; no rule of the pod restarts all containers.", status.line)
+
+
+@checker("restart-all-phase", Need("resets", 1, "status", f"with {RESTARTING_ALL}", is_shown=False), once=True)
+def check_restart_all_phase(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A status that says AllContainersRestarting MUST say the phase Pending."""
+    allowed = {PENDING, RUNNING} if RESTART_ALL_STAYS_RUNNING in case.prediction.deviations else {PENDING}
+    restarting = [each for pod in case.pods for each in _before_deletion(case, pod) if each.restarting_all]
+    seen["resets"] += len(restarting)
+    seen.facts["phases"] = sorted({each.phase for each in restarting})
+    for status in restarting:
+        if status.phase not in allowed:
+            sentence = f"a status says {RESTARTING_ALL} and the phase {status.phase} {at_lines([status.line])}"
+            yield fail(f"{sentence}; the phase was to be {PENDING}.", status.line)
+
+
+@checker("restart-all-goes-on", Need("resets", 1, "reset"), watch="a phase", once=True)
+def check_restart_all_goes_on(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A pod MUST NOT be said to have ended while RestartAllContainers is carried out, nor afterwards for an exit before it.
+
+    Counted are the resets that were carried out, with a status received after each.
+    """
+    for pod in case.pods:
+        resets = resets_of(case, pod)
+        carried_out = [each for each in resets if started_after(pod, each, case.recording.end_ns) is not None]
+        last_ns = max((each.t_ns for each in pod.statuses), default=0)
+        seen["resets"] += sum(each.soonest_ns < last_ns for each in carried_out)
+        if carried_out and ended_by_node(pod) is None:
+            yield from _ended(case, pod, carried_out[-1])
+
+
+def _ended(case: Case, pod: PodHistory, last: RestartAllTrigger) -> Iterator[Finding]:
+    """Statuses by which the pod ended though its containers were started once more."""
+    goes_on = case.prediction.phase not in (SUCCEEDED, FAILED)
+    for status in _before_deletion(case, pod):
+        if status.phase in (SUCCEEDED, FAILED) and (goes_on or status.t_ns <= last.soonest_ns):
+            lines = (last.exited.line, status.line)
+            sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}"
+            yield fail(f"{sentence}; {last.decided.step}, so that the pod was to go on.", *lines)
+
+
+def _before_deletion(case: Case, pod: PodHistory) -> tuple[StatusReport, ...]:
+    """The statuses until the scenario deletes the pod: from then on its containers end for good, whatever their rules."""
+    leaves = leaves_ns(case, pod)
+    return pod.statuses if leaves is None else tuple(each for each in pod.statuses if each.t_ns < leaves)
+
+
+def _wrong_conditions(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """The first status whose condition is not the one of its own container states; then a condition that stays True."""
+    resets = resets_of(case, pod)
+    statuses = _before_deletion(case, pod)
+    for status in statuses:
+        source = next((each for each in case.scenario.pod.containers if _asks(case, status, each)), None)
+        if source is not None and not status.restarting_all:
+            code = status.containers[source.name].state.exit_code
+            seen = "False" if status.restarting_all is False else "missing"
+            yield fail(
+                f'a status shows that "{source.name}" exited with {code} and {RESTARTING_ALL} is {seen} '
+                f"{at_lines([status.line])}; it was to be True.",
+                status.line,
+            )
+            return
+        asked = [each for each in resets if each.t_ns <= status.t_ns]
+        if status.restarting_all and not asked:
+            yield _stated_unasked(case, pod, status)
+            return
+        again = _running_again(case, pod, status, asked[-1]) if status.restarting_all else None
+        if again is not None:
+            lines = (*again.lines[:1], status.line)
+            yield fail(
+                f"a status says {RESTARTING_ALL} and shows a container that it had started again {at_lines(lines)}; "
+                "it was to be False.",
+                *lines,
+            )
+            return
+    last = statuses[-1] if statuses and leaves_ns(case, pod) is None else None
+    if last is not None and last.restarting_all and resets:
+        due_ns = resets[-1].soonest_ns
+        if due_ns + may_lag_ns(case, due_ns, case.recording.end_ns) < case.recording.end_ns:
+            lines = (resets[-1].exited.line, last.line)
+            yield fail(f"the last status says {RESTARTING_ALL} {at_lines(lines)}; it was to be False again.", *lines)
+
+
+def _running_again(case: Case, pod: PodHistory, status: StatusReport, reset: RestartAllTrigger) -> Instance | None:
+    """An instance that a status shows as running, and that began after the reset was carried out."""
+    shown = {each.container_id for each in status.containers.values() if each.state.kind == "running"}
+    for spec in case.scenario.pod.containers:
+        for each in pod.instances(spec.name) if spec.kind is not ContainerKind.EPHEMERAL else ():
+            begun_ns = (each.created.utc_ns or 0) if each.created else 0
+            if each.container_id in shown and begun_ns > reset.soonest_ns and reset.is_seen:
+                return each
+    return None
+
+
+def _stated_unasked(case: Case, pod: PodHistory, status: StatusReport) -> Finding:
+    sentence = f"a status says {RESTARTING_ALL} {at_lines([status.line])} before any exit that asks for it"
+    for spec in case.scenario.pod.containers:
+        blind = blind_spot(case, pod, pod.instances(spec.name), case.recording.begin_ns, status.t_ns)
+        if blind is not None:
+            return inconclusive(f'{sentence}; one of "{spec.name}" could have gone unseen: {blind}.', status.line)
+    return fail(f"{sentence}; it was to be False.", status.line)
+
+
+def _asks(case: Case, status: StatusReport, spec: Container) -> bool:
+    """Whether a status of a pod that goes on shows the container's exit as one that causes RestartAllContainers."""
+    report = status.containers.get(spec.name)
+    if (
+        status.phase in (SUCCEEDED, FAILED)
+        or report is None
+        or report.state.kind != "terminated"
+        or report.state.exit_code is None
+    ):
+        return False
+    kubelet = case.in_force_at(status.t_ns)
+    decided = decide(case.scenario.pod, spec, report.state.exit_code, gates=kubelet.gates, version=kubelet.version)
+    return decided.decision is Decision.RESTART_ALL

@@ -1,0 +1,276 @@
+"""What statuses state of a container's restarts: how many there were, and that it waits for the next.
+
+Theory of operation. A watch delivers a pod's newest status, not every one, and the kubelet merges statuses in quick succession,
+so an unseen value proves nothing. Judged are properties of every single status: its count does not exceed the containers
+created before its receipt, it never falls below an earlier one, its data about an instance fit that instance, and the last
+status, if it had the time to arrive, has counted every restart.
+
+A sync writes the status before it decides about starts, so CrashLoopBackOff shows one sync after the exit: at once where the
+pod is looked at every second, and else about when the delay is over (crashloop.model.waiting_reason). Upstream may reword what
+a status shows of a delay, its reason, message and order, so that is only reported.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from crashloop.checks.checker import Holds, Need, Seen, Statement, checker, statements_about
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
+from crashloop.model.purged_exit import counts_anew
+from crashloop.model.waiting_reason import WAITING_REASON, shows_by_s
+from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
+from crashloop.restarts.case import Case
+from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.restart import Restart, restarts
+from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.words import at_lines, count, seconds
+
+ON_ITS_WAY_NS = 1_000_000_000
+"""A status of the sync that starts a container may arrive after the start."""
+_MESSAGE = re.compile(r"back-off (\S+) restarting failed container")
+THAT_CAN_SHOW = Need("delays", 3, "delay", "that can show", is_shown=False)
+
+
+@checker("restart-count", Need("restarts", 1, "counted restart", is_shown=False), watch="a status")
+def check_restart_count(case: Case, seen: Seen) -> Iterator[Finding]:
+    """restartCount MUST count each restart once, and the status MUST show the last exit.
+
+    Counted are the restarts of one container that a status has counted as well.
+    """
+    made: dict[str, int] = {}
+    counted: dict[str, int] = {}
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            stated = tuple(statements_about(pod, spec))
+            made[spec.name] = max(0, len(pod.instances(spec.name)) - 1)
+            counted[spec.name] = stated[-1].report.restart_count if stated else 0
+            yield from _counted_ahead(case, pod, spec.name, stated)
+            yield from _count_falls(stated)
+            yield from _count_of_another(case, pod, spec.name, stated)
+            yield from _counted_behind(case, pod, spec.name, stated)
+    seen["restarts"] = max(min(made[name], counted[name]) for name in made)
+    seen.facts |= {"restarts": made, "restart_counts": counted}
+
+
+def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
+    """The first status that counts more restarts than there had been."""
+    instances = pod.instances(name)
+    created_ns = [begun_ns for each in instances if (begun_ns := each.begun_ns) is not None]
+    seen_by_runtime = all(each.created for each in instances)
+    for _, _, status, report in stated:
+        known = bisect_right(created_ns, status.t_ns)
+        # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
+        waits = (case.restarts_all or case.is_removed(name)) and _is_of_none(report)
+        if report.restart_count <= max(known - 1, 0) + waits:
+            continue
+        if not seen_by_runtime and report.restart_count < len(instances):
+            continue  # the journal is stamped after the create that the status counts
+        sentence = (
+            f'the status said restartCount {report.restart_count} of "{name}" {at_lines([status.line])} '
+            f"when {count(max(known - 1, 0), 'restart')} had been seen."
+        )
+        blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
+        doubt = blind and f"One could have gone unseen: {blind}"
+        if _is_stamped_after(case, created_ns[: report.restart_count + 1], status):
+            doubt = "The wall clock jumped meanwhile"
+        yield fail_unless(doubt, sentence, status.line)
+        return
+
+
+def _is_of_none(report: ContainerReport) -> bool:
+    """Whether a state is of no instance: it waits for one, or its pod ended while it did (ContainerStatusUnknown)."""
+    return report.state.kind == "waiting" or (report.state.kind == "terminated" and not report.state.container_id)
+
+
+def _is_stamped_after(case: Case, counted_ns: list[int], status: StatusReport) -> bool:
+    """Whether a wall clock that jumped back may be why what a status counts is stamped later than the status."""
+    newest_ns = counted_ns[-1] if counted_ns else status.t_ns
+    return 0 < newest_ns - status.t_ns <= case.recording.clocks.step_within_ns(status.t_ns, newest_ns)
+
+
+def _count_falls(stated: Sequence[Statement]) -> Iterator[Finding]:
+    """The first status that counts less than the one before it."""
+    for (*_, before, earlier), (_, spec, after, later) in pairwise(stated):
+        if later.restart_count < earlier.restart_count:
+            lines = (before.line, after.line)
+            fell = f"fell from {earlier.restart_count} to {later.restart_count} {at_lines(lines)}"
+            yield fail(f'restartCount of "{spec.name}" {fell}; it counts every restart and never falls.', *lines)
+            return
+
+
+def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
+    """The first status that says an instance runs, and counts more or fewer restarts than made that instance.
+
+    The container id names the instance, so no delay on the way of the status explains the difference.
+    """
+    if case.restarts_all:  # counts rise when containers are removed: KEP-5532
+        return
+    instances = pod.instances(name)
+    by_id = {each.container_id: each for each in instances if each.container_id is not None}
+    for _, _, status, report in stated:
+        instance = by_id.get(report.container_id) if report.state.kind == "running" else None
+        if instance is None or instance.ordinal == report.restart_count:
+            continue
+        if report.restart_count < instance.ordinal and _counted_anew(case, name, instances[: instance.ordinal + 1]):
+            continue
+        lines = (*instance.lines[:1], status.line)
+        sentence = (
+            f'the status said restartCount {report.restart_count} of "{name}" while the instance of restart '
+            f"{instance.ordinal} ran {at_lines(lines)}."
+        )
+        blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
+        yield fail_unless(blind and f"An earlier one could have gone unseen: {blind}", sentence, *lines)
+        return
+
+
+def _counted_anew(case: Case, name: str, instances: tuple[Instance, ...]) -> bool:
+    """Whether, by the variants in force, the last of these is counted from the removal of one before it for a new sandbox."""
+    known = counts_anew(case.scenario.pod.container(name), case.prediction.deviations)
+    return known and any(before.removed and case.lost_sandbox(before, after) for before, after in pairwise(instances))
+
+
+def _counted_behind(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
+    """A last status that has not counted every restart, though it had the time."""
+    until_ns, counted = stated_until_ns(case, pod), stated[-1].report.restart_count if stated else 0
+    created = [(each, begun_ns) for each in pod.instances(name) if (begun_ns := each.begun_ns) is not None]
+    settled = [each for each in created if each[1] <= until_ns - SETTLED_NS]
+    if counted >= max(0, len(settled) - 1) or _counted_anew(case, name, pod.instances(name)):
+        return
+    overdue = [each for each in created if each[1] + may_lag_ns(case, each[1], until_ns) <= until_ns]
+    is_overdue = counted < len(overdue) - 1
+    judged = overdue if is_overdue else settled
+    (newest, created_ns), due = judged[-1], len(judged) - 1
+    lines = (*newest.lines[:1], *((stated[-1].status.line,) if stated else ()))
+    lost = lost_watch(case, created_ns, until_ns)
+    doubt = None
+    if not stated:
+        doubt = "No pod status was seen at all"
+    elif lost is not None:
+        doubt = f"The watch was lost meanwhile (history line {lost.line})"
+    elif not is_overdue:
+        doubt = "The host, the API server or the watch may have held it up"
+    sentence = (
+        f'the last status said restartCount {counted} of "{name}" after {count(due, "restart")} {at_lines(lines)}; '
+        f"{due} was to be said."
+    )
+    yield fail_unless(doubt, sentence, *lines, *((lost.line,) if stated and lost is not None else ()))
+
+
+class Shown(NamedTuple):
+    """A status that says that a container waits for its delay."""
+
+    status: StatusReport
+    message: str
+    after_s: float
+    """Since the exit."""
+
+
+@checker("shown-waiting", THAT_CAN_SHOW, holds=Holds.DECLARED)
+def check_shown_waiting(case: Case, seen: Seen) -> Iterator[Finding]:
+    """CrashLoopBackOff MUST be shown during each delay that lasts until it can show, and MUST NOT be before a free restart."""
+    rows = seen.facts["shown"] = []
+    for delay in _followed_restarts(case):
+        shown = _first_shown(delay)
+        latest_s = _shows_by_s(case, delay)
+        shown_s = None if shown is None else shown.after_s
+        rows.append({"restart": delay.due.restart, "due_s": delay.due.delay_s, "shown_s": shown_s})
+        if latest_s is None and shown is not None and delay.due.delay_s == 0:
+            yield fail(f"{delay.name} was free, and {WAITING_REASON} was shown.", shown.status.line)
+        if latest_s is None or delay.to_create is None or delay.to_create.seconds < latest_s:
+            continue
+        seen["delays"] += 1
+        if shown is None and not _is_watched(case, delay):
+            yield inconclusive(f"the watch was lost before {delay.name}.")
+        elif shown is None:
+            lines = delay.to_create.lines
+            yield fail(f"no status showed {WAITING_REASON} before {delay.name} {at_lines(lines)}.", *lines)
+
+
+@checker("back-off-message", THAT_CAN_SHOW, holds=Holds.DECLARED)
+def check_back_off_message(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The message of a waiting container MUST name the delay that is due."""
+    messages = seen.facts["messages"] = {}
+    for delay in _followed_restarts(case):
+        shown = _first_shown(delay)
+        if shown is None:
+            continue
+        seen["delays"] += 1
+        messages[delay.name] = shown.message
+        named_s, line = _named_s(shown.message), shown.status.line
+        if named_s != delay.due.delay_s:
+            said = "no delay" if named_s is None else seconds(named_s)
+            sentence = f"before {delay.name} a status named {said} {at_lines([line])}"
+            yield fail(f"{sentence}; {seconds(delay.due.delay_s)} was due.", line)
+
+
+@checker(
+    "status-sequence",
+    "the whole `sequence`, beginning with the first of its states that is shown",
+    holds=Holds.DECLARED,
+)
+def check_status_sequence(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The states of each container MUST be shown in the order of the parameter `sequence`, other statuses apart."""
+    wanted = [str(each) for each in case.parameters.get("sequence", ())]
+    states = seen.facts["states"] = {}
+    for spec in case.scenario.pod.containers:
+        labelled = [(_label(each.report.state), each.status.line) for each in statements_about(case.pod, spec)]
+        steps = [next(group) for _, group in groupby(labelled, key=lambda each: each[0])]
+        shown = [step for step in steps if step[0] in wanted]
+        states[spec.name] = [label for label, _ in steps]
+        wrong = next((n for n, (label, _) in enumerate(shown[: len(wanted)]) if label != wanted[n]), None)
+        if wrong is not None:
+            label, line = shown[wrong]
+            yield fail(f'"{spec.name}" was shown as {label} {at_lines([line])}; {wanted[wrong]} was next.', line)
+        elif len(shown) < len(wanted) or not wanted:
+            sentence = f'{len(shown)} of {len(wanted)} states of "{spec.name}" were shown'
+            yield inconclusive(f"{sentence}: {why_it_ended(case)}.")
+
+
+def _followed_restarts(case: Case) -> Iterator[Restart]:
+    return (each for each in restarts(case) if each.next is not None and each.window_ns is not None)
+
+
+def _first_shown(delay: Restart) -> Shown | None:
+    """The first status with the waiting reason from the exit to the next start."""
+    if delay.window_ns is None:
+        return None
+    from_ns, to_ns = delay.window_ns
+    for status in delay.pod.statuses:
+        report = status.containers.get(delay.container)
+        if report is None or not from_ns <= status.t_ns <= to_ns + ON_ITS_WAY_NS:
+            continue
+        if report.state.kind == "waiting" and report.state.reason == WAITING_REASON:
+            return Shown(status, report.state.message, round((status.t_ns - from_ns) / 1e9, 3))
+    return None
+
+
+def _is_watched(case: Case, delay: Restart) -> bool:
+    """Whether a status in that delay would have been seen: an outage that the scenario made hides it too."""
+    return delay.window_ns is not None and next(case.recording.gaps_of(Channel.API, *delay.window_ns), None) is None
+
+
+def _shows_by_s(case: Case, delay: Restart) -> float | None:
+    """By when CrashLoopBackOff shows at the latest, since the exit; None if it never does."""
+    prediction = case.prediction
+    others = prediction.containers[delay.container].other_sync_sources
+    version = prediction.at_first.version
+    return shows_by_s(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
+
+
+def _named_s(message: str) -> float | None:
+    found = _MESSAGE.search(message)
+    try:
+        return None if found is None else parse_duration_ns(found[1]) / 1e9
+    except NotADuration:
+        return None
+
+
+def _label(state: ContainerState) -> str:
+    """As kubectl shows it: the reason, or Running."""
+    return "Running" if state.kind == "running" else state.reason
