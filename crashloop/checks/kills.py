@@ -180,8 +180,7 @@ def _asked_again(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Findin
 def _without_grace(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
     """SIGKILL sooner than the grace period can have passed since the last failure: "terminationGracePeriodSeconds: [...] a grace
     period for the kubelet to wait between triggering a shut down [...] and then forcing" (documentation, Configure Probes)."""
-    ended = life.instance.exit
-    by_sigkill = life.instance.exit_code == KILLED != life.spec.exit_code_on_term
+    ended, by_sigkill = life.instance.exit, KILLED in (life.instance.exit_code, life.spec.exit_code_on_term)
     if ended is None or ended.utc_ns is None or not last.had_ns or not by_sigkill:
         return
     lived_s = (ended.utc_ns - last.had_ns) / 1e9

@@ -6,6 +6,7 @@ from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
 from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.program import KILLED
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, case, checked, scenario, told
@@ -102,6 +103,16 @@ def test_a_kill_without_grace_is_a_fail() -> None:
         f'FAIL: "app" was ended by SIGKILL 0.2 s after failure 3 in a row of its liveness probe (history lines {lines[0]} and '
         f"{lines[1]}); it had 2 s to end by itself."
     ]
+
+
+def test_a_kill_without_grace_of_what_ignores_sigterm_is_a_fail() -> None:
+    stubborn = scenario(app(probes=(Probe(pattern="FFF"),), exit_code_on_term=KILLED))
+    history = History(stubborn).lives("app", (1.0, 4.2, KILLED))
+    for number in range(3):
+        history.note(2.0 + number, "app", 0, f"liveness.{number}", "F")
+    assert 'FAIL: "app" was ended by SIGKILL 0.2 s after failure 3' in str(
+        told(checked("probe-kill", history.ends(30)))
+    )
 
 
 def test_a_late_kill_during_a_stall_is_inconclusive() -> None:
