@@ -68,7 +68,9 @@ def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExi
 
 
 @checker(
-    "restart-decision", "each exit of each program up to the first that it stays down after, or all that are waited for"
+    "restart-decision",
+    Need("restarts", 0, "restart", is_shown=False),
+    "each exit of each program up to the first that it stays down after, or all that are waited for",
 )
 def check_restart_decision(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST be restarted after an exit if and only if policy and rules say so.
@@ -80,6 +82,7 @@ def check_restart_decision(case: Case, seen: Seen) -> Iterator[Finding]:
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
             exits = tuple(exits_of(case, pod, spec.name))
+            seen["restarts"] += sum(each.following is not None for each in exits)
             decisions[spec.name] = [f"{each.instance.exit_code}: {each.decided.decision}" for each in exits]
             findings += [found for each in exits if (found := _decided_otherwise(case, each)) is not None]
             findings += () if findings else _too_few(case, spec.name, exits)

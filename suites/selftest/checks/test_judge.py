@@ -159,7 +159,7 @@ def test_an_unfinished_recording_can_still_accuse() -> None:
 
 
 def test_a_checker_that_crashes_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(case: object) -> None:
+    def crash(case: object, seen: object) -> None:
         raise KeyError("finished_at")
 
     monkeypatch.setitem(kinds.CHECKERS, "delays", msgspec.structs.replace(kinds.CHECKERS["delays"], find=crash))
