@@ -8,7 +8,7 @@ import yaml
 
 from crashloop.model.variants import VARIANTS
 from crashloop.requirements import CatalogueError
-from crashloop.spec.deviation import Deviation
+from crashloop.spec.requirement import Deviation
 from crashloop.yaml_text import read_yaml
 
 DEVIATIONS = Path(__file__).parent / "deviations.yaml"

@@ -1,6 +1,6 @@
 """The planted faults and disturbances, and the correct kubelets beside them."""
 
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.pod import ProbeKind
 from crashloop.spec.profile import REDUCED_DECAY_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE
 from quality.api_server import Drop
 from quality.fault import PASSES_ON, Accident, Fault, Meddling

@@ -7,7 +7,7 @@ from collections.abc import MutableMapping, Sequence
 
 import msgspec
 
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.pod import ProbeKind
 from quality.cri import api_pb2
 
 RESTART_COUNT = "io.kubernetes.container.restartCount"

@@ -4,11 +4,9 @@ from typing import Any
 
 import msgspec
 
-from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy, restart_in
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, runs
 from crashloop.spec.scenario import ApiScenario, Mode, PodScenario, StartupScenario, Until
 from suites.conformance.api_objects import codes, container, pod, ruled, stored

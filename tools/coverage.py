@@ -23,7 +23,7 @@ from crashloop.run.citations import Citation, requirements_with_tests
 from crashloop.run.planning import Declared
 from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
 from crashloop.slo.row_faults import read_rows
-from crashloop.spec.comparison import Judgeable
+from crashloop.spec.plan import Judgeable
 from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, State
 from fixtures.requirements import declared_in
 from suites import conformance

@@ -19,7 +19,7 @@ from crashloop.sim import CALM, Fault, HostModel
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.faults import behaviour_of
 from crashloop.sim.kinds import SIMULATIONS, Histories
-from crashloop.spec.comparison import Judgeable
+from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import API_SERVER, Scenario

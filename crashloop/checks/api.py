@@ -23,7 +23,7 @@ from crashloop.model.phase import FAILED, PENDING
 from crashloop.model.validation import CONTAINER_LISTS, FIELDS, Answer
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, why_it_ended
-from crashloop.spec.api_request import ApiRequest, Verb
+from crashloop.spec.control_plane import ApiRequest, Verb
 from crashloop.spec.scenario import ApiScenario
 from crashloop.words import at_lines, seconds
 

@@ -16,8 +16,7 @@ from crashloop.checks.judge import judge
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import effective_gates, kubelet_version
-from crashloop.spec.deviation import Deviation
-from crashloop.spec.requirement import Requirement, applies
+from crashloop.spec.requirement import Deviation, Requirement, applies
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 
 EVERY_POD = "every pod"

@@ -17,7 +17,7 @@ from crashloop.checks.judgement import Question
 from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED
-from crashloop.spec.deviation import Deviation
+from crashloop.spec.requirement import Deviation
 from crashloop.verdict import Evidence, Outcome, Verdict
 
 

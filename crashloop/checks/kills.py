@@ -20,8 +20,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, leaves_ns, unseen_exit
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import was_killed
-from crashloop.spec.pod import GRACE_PERIOD_S, Container
-from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.pod import FAILS, GRACE_PERIOD_S, SUCCEEDS, Container, Probe, ProbeKind
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
 

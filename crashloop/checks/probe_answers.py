@@ -6,7 +6,7 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Handler, Probe, ProbeKind
 
 ON_ITS_WAY_NS = 100_000_000
 """An answer that was given reaches the kubelet within this time."""

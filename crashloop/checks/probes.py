@@ -19,8 +19,7 @@ from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.spec.intervention import InterventionKind, down_s
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
 
 EARLY_NS = 1_100_000_000

@@ -25,9 +25,9 @@ from crashloop.restarts.absences import VERSION, ObjectState, held_over_time, of
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, first_gap, why_it_ended
 from crashloop.restarts.lives import ran
+from crashloop.spec.dependency import PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
 from crashloop.spec.duration import duration_seconds
 from crashloop.spec.pod import Container
-from crashloop.spec.registry_image import PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
 from crashloop.words import at_lines, count, seconds
 
 OK = 200

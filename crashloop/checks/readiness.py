@@ -43,8 +43,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
 from crashloop.restarts.restart_all import Replacement, replacements
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE
 from crashloop.words import at_lines, count, seconds
 

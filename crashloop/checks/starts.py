@@ -25,8 +25,7 @@ from crashloop.restarts.lives import ran
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
 
 STARTED_WITHIN_S = 30.0

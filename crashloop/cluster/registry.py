@@ -9,7 +9,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """What the registry answers about a repository."""
 
     version: int | None = None
-    """The image that its only tag names, one of crashloop.spec.registry_image.VERSIONS; None: every request is an error."""
+    """The image that its only tag names, one of crashloop.spec.dependency.VERSIONS; None: every request is an error."""
     password: str | None = None
     """What it demands; None: nothing."""
     answers_after_s: float = 0.0

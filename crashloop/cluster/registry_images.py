@@ -9,7 +9,7 @@ import msgspec
 
 from crashloop.cluster.images import image_config
 from crashloop.cluster.registry_server import MANIFEST
-from crashloop.spec.registry_image import VERSION_VARIABLE, VERSIONS
+from crashloop.spec.dependency import VERSION_VARIABLE, VERSIONS
 
 
 class RegistryImages(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,7 @@ from enum import StrEnum
 
 from crashloop.model.gates import NODE_DECLARED_FEATURES_GATE, enabled_by_default, is_enabled
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import Action
+from crashloop.spec.pod import Action, Pod
 from crashloop.spec.profile import RESTART_ALL_GATE
 from crashloop.spec.version import KubernetesVersion
 

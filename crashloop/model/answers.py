@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crashloop.model.validation import CONTAINER_LISTS, Answer, CauseReason, FieldError, answer
-from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.control_plane import ApiRequest, FieldValidation, Verb
+from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion
 

@@ -19,8 +19,7 @@ from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, rehearse
 from crashloop.model.stored_pod import as_stored
 from crashloop.model.variants import as_shipped
-from crashloop.spec.pod import Pod
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.pod import Handler, Pod, Probe
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion

@@ -13,9 +13,8 @@ import msgspec
 
 from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_COUNTS_EACH
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Pod, RestartPolicy
 
 _FIRST_BACKOFF_S, _MOST_BACKOFF_S = 10.0, 600.0
 

@@ -12,8 +12,7 @@ import msgspec
 
 from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON, PROBE_SUCCESSES_GO_ON
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import FAILS, SUCCEEDS, Probe, ProbeKind
+from crashloop.spec.pod import FAILS, SUCCEEDS, Container, Probe, ProbeKind
 
 
 class PlannedEnd(msgspec.Struct, frozen=True):

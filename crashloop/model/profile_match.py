@@ -5,8 +5,7 @@ from typing import Any
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import default_gates, kubelet_version
 from crashloop.model.variants import as_shipped
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.profile_match import matches_profile
+from crashloop.spec.profile import KubeletProfile, matches_profile
 from crashloop.spec.version import KubernetesVersion
 
 

@@ -9,7 +9,7 @@ pkg/kubelet/kubelet.go@v1.37.1 imageBackOffPeriod, MaxImageBackOff, pkg/kubelet/
 
 from collections.abc import Iterator
 
-from crashloop.spec.registry_image import PullPolicy
+from crashloop.spec.dependency import PullPolicy
 
 INITIAL_S, MAX_S = 10.0, 300.0
 

@@ -19,8 +19,7 @@ from crashloop.model.planned_exit import PlannedExit
 from crashloop.model.rehearsed_container import Actor, Standing
 from crashloop.model.restart import Decided, Decision, decide, effective_policy, stranded
 from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy
 
 KILLED = 137  # SIGKILL: what RestartAllContainers leaves of a running container
 _LOOPS = 64

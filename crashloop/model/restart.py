@@ -22,8 +22,7 @@ from crashloop.model.variants import (
     SANDBOX_REPEATS_NEVER,
     SUCCESS_GETS_NO_SANDBOX,
 )
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, RestartPolicy, RestartRule
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.version import KubernetesVersion
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.restart_counts import delays_s, restarts_by
-from crashloop.spec.claim import Claim, Figure
+from crashloop.spec.scenario import Claim, Figure
 
 BEGINNING_S = 70.0
 """By then the default curve has made three restarts; KEP-4603 compares all curves there."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from crashloop.model.gates import is_enabled
-from crashloop.spec.policy import Action, Operator, RestartPolicy
+from crashloop.spec.pod import Action, Operator, RestartPolicy
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.version import KubernetesVersion
 

@@ -4,8 +4,7 @@ import base64
 import json
 from typing import Any
 
-from crashloop.spec.config_object import ConfigKind, ConfigObject
-from crashloop.spec.registry_image import PASSWORD_KEY
+from crashloop.spec.dependency import PASSWORD_KEY, ConfigKind, ConfigObject
 
 RESOURCES = {ConfigKind.CONFIG_MAP: "configmaps", ConfigKind.SECRET: "secrets"}
 _DATA = {ConfigKind.CONFIG_MAP: "data", ConfigKind.SECRET: "stringData"}

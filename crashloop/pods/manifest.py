@@ -17,10 +17,8 @@ from crashloop.pods.program import (
     probe_command,
     served_probes,
 )
-from crashloop.spec.config_object import ConfigKind, Variable
-from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, QosClass
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.dependency import ConfigKind, Variable
+from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, Handler, Probe, QosClass, RestartPolicy
 from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import PodScenario
 

@@ -26,10 +26,9 @@ A start is stamped after the process has begun and an exit before it ends: a del
 from collections.abc import Iterator
 from importlib.resources import files
 
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.dependency import VERSION_VARIABLE
+from crashloop.spec.pod import Container, Handler, Probe
 from crashloop.spec.program import Life, LifeEnd, Program
-from crashloop.spec.registry_image import VERSION_VARIABLE
 
 EVIDENCE_DIR = "/evidence"
 """Where an emptyDir is mounted that outlives the pod's containers."""

@@ -4,8 +4,7 @@ from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import pod_manifest
 from crashloop.pytest_plugin.access import Access
 from crashloop.run.options import DEFAULT_IMAGE
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
 

@@ -15,8 +15,7 @@ from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.record.channels.events import intervention_event, now_ns, received_event
 from crashloop.record.single_task import SingleTask, log
 from crashloop.record.site import RecordingSite, outages_of
-from crashloop.spec.api_request import ApiRequest, Verb
-from crashloop.spec.control_plane import Component
+from crashloop.spec.control_plane import ApiRequest, Component, Verb
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.scenario import ApiScenario
 from crashloop.waiting import WaitTimeout, wait_until

@@ -7,7 +7,7 @@ from crashloop.kube.client import NOT_FOUND, STRATEGIC_MERGE, KubeApi
 from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.pods.config_objects import RESOURCES, config_manifest, pull_secret_manifest, stored_name
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
-from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.dependency import ConfigObject
 from crashloop.spec.scenario import PodScenario
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from crashloop.kube.kubelet import effective_config
 from crashloop.record.channels.events import now_ns, received_event
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.channels.node_restarts import NodeSign
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.profile_match import matches_profile
+from crashloop.spec.profile import KubeletProfile, matches_profile
 from crashloop.waiting import WaitTimeout, wait_until
 
 KUBELET_ANSWERS_S = 30.0

@@ -21,11 +21,8 @@ from crashloop.record.pods import Pods
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.record.static_pods import StaticPods
-from crashloop.spec.deployment import Deployment
-from crashloop.spec.job import Job
-from crashloop.spec.owner import Owner
+from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
 from crashloop.spec.scenario import Mode, PodScenario
-from crashloop.spec.static_pod import StaticPod
 
 LOOK_S = 1.0
 """Between two looks at a Job."""

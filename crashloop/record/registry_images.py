@@ -10,7 +10,7 @@ from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.events import now_ns
 from crashloop.record.site import RecordingSite
-from crashloop.spec.registry_image import PASSWORD
+from crashloop.spec.dependency import PASSWORD
 from crashloop.spec.scenario import PodScenario
 
 

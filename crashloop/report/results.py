@@ -10,10 +10,9 @@ from crashloop.report.coverage import Coverage, coverage_of
 from crashloop.report.curves import PlottedCurve, curves_of
 from crashloop.report.standing import Standing, count
 from crashloop.report.timeline import Timeline
-from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Basis, Requirement
+from crashloop.spec.requirement import Basis, Deviation, Requirement
 from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, run_outcome
 
 RESULTS_FORMAT = "crashloop.results/1"

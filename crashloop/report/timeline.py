@@ -8,7 +8,7 @@ import msgspec
 from crashloop.history.recording import JobReport, KubernetesEvent, PodHistory, Recording
 from crashloop.history.statuses import ContainerReport
 from crashloop.report.curves import PlottedCurve
-from crashloop.spec.probe import FAILS, ProbeKind
+from crashloop.spec.pod import FAILS, ProbeKind
 
 MOST_IN_A_LANE = 200
 """Stretches, or moments; what comes later is left out."""

@@ -14,10 +14,9 @@ import msgspec
 from crashloop.history.recording import Done
 from crashloop.model.surroundings import KNOWN_WITHIN_S
 from crashloop.restarts.case import Case
-from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, ConfigObject
 from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind, down_s
 from crashloop.spec.pod import Container
-from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY
 
 
 class Absence(msgspec.Struct, frozen=True):

@@ -16,9 +16,9 @@ from crashloop.history.reduction import read_recording
 from crashloop.requirements import load_requirements
 from crashloop.restarts.case import Memo
 from crashloop.rundir import RecorderState, RunDir
-from crashloop.spec.deviation import Deviation
 from crashloop.spec.plan import Judgement, Plan, Skip
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.requirement import Deviation
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict

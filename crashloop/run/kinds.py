@@ -10,15 +10,12 @@ from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.job_course import job_course_of, replaced_course_of
 from crashloop.run.on_version import no_kubelet, pod_on_version, startup_on_version
-from crashloop.spec.deployment import Deployment
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.job import Job
-from crashloop.spec.owner import Owner
+from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.spec.state_metrics import of_state_metrics
-from crashloop.spec.static_pod import StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 NEEDS: dict[InterventionKind, Capability] = {

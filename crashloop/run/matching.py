@@ -1,7 +1,7 @@
 """Matches nodes of an existing cluster to kubelet profiles. Pure.
 
 A node matches a profile that was declared for it, or that its kubelet's effective configuration matches
-(crashloop.spec.profile_match). One node may match several profiles.
+(crashloop.spec.profile). One node may match several profiles.
 """
 
 from collections.abc import Iterable

@@ -7,7 +7,7 @@ from crashloop.cluster.provider import Capability
 from crashloop.record.forecast import Forecast, forecast
 from crashloop.record.stage import schedule_of
 from crashloop.run.courses import courses_of
-from crashloop.spec.occupation import REPLACE_S
+from crashloop.spec.assignment import REPLACE_S
 from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
 

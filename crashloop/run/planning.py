@@ -12,9 +12,8 @@ from crashloop.run.courses import courses_of, starts_of
 from crashloop.run.kinds import KINDS
 from crashloop.run.matching import Offer
 from crashloop.spec.assignment import assign
-from crashloop.spec.comparison import Judgeable
 from crashloop.spec.control_plane import controllers_of
-from crashloop.spec.plan import Budgets, Judgement, Plan, Skip, unique_scenarios
+from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, Skip, unique_scenarios
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.scenario import Scenario, profiles_of

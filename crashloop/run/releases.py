@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from crashloop.cluster.binaries.skew import can_join_api_server
 from crashloop.run.kinds import KINDS
-from crashloop.spec.comparison import Judgeable
 from crashloop.spec.control_plane import controllers_of
+from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import version_of
 from crashloop.spec.scenario import AnyScenario
 from crashloop.spec.version import KubernetesVersion

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import inf
 
 from crashloop.errors import UsageError
-from crashloop.spec.comparison import Judgeable
+from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import version_of
 from crashloop.spec.requirement import Requirement, Scope
 

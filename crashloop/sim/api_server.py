@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import RESET, RULES, default_gates
-from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
+from crashloop.spec.control_plane import ApiRequest, FieldValidation, Verb
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 

@@ -6,7 +6,7 @@ fault is a small local change, and a new one is a row in crashloop/sim/faults.
 """
 
 from crashloop.sim.company_behaviour import CompanyBehaviour
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import RestartPolicy
 
 S = 1_000_000_000
 """A second in nanoseconds, the unit of all times in this package."""

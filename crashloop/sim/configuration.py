@@ -2,7 +2,7 @@
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.pod import SimPod
-from crashloop.spec.config_object import ConfigKind
+from crashloop.spec.dependency import ConfigKind
 from crashloop.spec.pod import Container
 
 Data = dict[str, str]

@@ -21,8 +21,8 @@ from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.state_metrics import state_series
 from crashloop.sim.status_writer import StatusWriter
-from crashloop.spec.config_object import ConfigObject
 from crashloop.spec.control_plane import Component
+from crashloop.spec.dependency import ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, down_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics

@@ -4,8 +4,8 @@ from enum import Enum, auto
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.spec.job import Job
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import RestartPolicy
 
 _LISTS = ("initContainerStatuses", "containerStatuses")
 

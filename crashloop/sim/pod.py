@@ -11,7 +11,7 @@ import msgspec
 from crashloop.sim.behaviour import S
 from crashloop.sim.loop import ignore
 from crashloop.sim.recorder import Tape
-from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.dependency import ConfigObject
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.program import Life
 

@@ -8,9 +8,7 @@ import msgspec
 
 from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 
 
 class Kill(msgspec.Struct, frozen=True):

@@ -8,8 +8,7 @@ import msgspec
 
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.pod import SimulatedInstance
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
 
 
 class Policies(msgspec.Struct, frozen=True):

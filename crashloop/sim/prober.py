@@ -11,8 +11,7 @@ from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.environment import World
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.pod_actions import Probed
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import FAILS, Handler, Probe, ProbeKind
+from crashloop.spec.pod import FAILS, Container, Handler, Probe, ProbeKind
 
 EXEC_MS = (15, 120)
 KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)

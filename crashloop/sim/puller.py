@@ -14,8 +14,8 @@ from crashloop.sim.host import MS
 from crashloop.sim.loop import Steps
 from crashloop.sim.pod import SimPod
 from crashloop.sim.policy import Policies
+from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
 from crashloop.spec.pod import Container
-from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
 
 Pulled = Generator[int, None, int]
 """A procedure that returns the HTTP status of its last request."""

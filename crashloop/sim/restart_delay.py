@@ -7,8 +7,7 @@ from crashloop.sim.backoff import Backoffs
 from crashloop.sim.behaviour import S
 from crashloop.sim.pod import SimPod, SimulatedInstance
 from crashloop.sim.policy import Policies
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 
 
 class RestartDelays:

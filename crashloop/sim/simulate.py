@@ -22,12 +22,9 @@ from crashloop.sim.loop import Loop
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
 from crashloop.sim.static_player import StaticPlayer
-from crashloop.spec.deployment import Deployment
-from crashloop.spec.job import Job
-from crashloop.spec.owner import Owner
+from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
-from crashloop.spec.static_pod import StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 BEGIN_NS = 1_800_000_000 * S

@@ -14,8 +14,7 @@ from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
 from crashloop.sim.policy import Policies
 from crashloop.sim.stated_end import State, terminated
 from crashloop.sim.stated_phase import TERMINAL, stated_phase
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
 RESET_STATE: State = {"terminated": {"reason": "RestartingAllContainers", "message": _RESET_MESSAGE, "exitCode": 137}}

@@ -1,16 +1,107 @@
 """Which scenario runs on which node, and in which order nodes come up and scenarios are launched. Pure.
 
-Theory of operation. Jobs (crashloop.spec.occupation) go to slots as in list scheduling, longest first. A job joins the
-node of its profile that ends last, if that does not prolong the run; otherwise a further node is started for it, in the
-slot that is free first.
+Theory of operation. Scenarios of a profile that do not disturb their node share one node, side by side. Each that
+disturbs it (a restarted kubelet, a restarted runtime) runs there alone, before or after others. Both are tasks of a
+length. A slot is room for one node at a time. On a node, parallel scenarios precede disturbing ones. Tasks go to slots as in
+list scheduling, longest first. A task joins the node of its profile that ends last, if that does not prolong the run;
+otherwise a further node is started for it, in the slot that is free first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
-from crashloop.spec.occupation import Job, OccupiedNode, Slots, jobs_of
 from crashloop.spec.plan import Budgets, PlannedNode
+from crashloop.spec.profile import node_name
 from crashloop.spec.scenario import Scenario
+
+TURN_S = 5.0
+"""Planned time to read out one scenario and to launch the next on the same node."""
+REPLACE_S = 10.0
+"""Planned time to take a node down and to bring another up in its slot."""
+
+
+class NodeTask(NamedTuple):
+    """Scenarios that run side by side on a node, or one that runs alone there."""
+
+    home: str
+    profile: str
+    scenarios: tuple[str, ...]
+    alone: bool
+    length_s: float
+
+
+def node_tasks(
+    scenarios: Iterable[Scenario], length_s: Mapping[str, float], nodes: Mapping[str, str]
+) -> Iterator[NodeTask]:
+    """The tasks of scenarios that need a node. `length_s` by scenario; `nodes`: the home of a profile that is not its own."""
+
+    def key(scenario: Scenario) -> tuple[str, str]:
+        profile = scenario.node_profile or ""
+        return nodes.get(profile) or node_name(profile), scenario.name if scenario.disturbs_node else ""
+
+    placed = sorted(
+        (each for each in scenarios if each.node_profile is not None), key=lambda each: (key(each), each.name)
+    )
+    for (home, alone), group in groupby(placed, key=key):
+        members = tuple(group)
+        names = tuple(each.name for each in members)
+        profile = members[0].node_profile or ""
+        yield NodeTask(home, profile, names, bool(alone), max(length_s[name] for name in names))
+
+
+class OccupiedNode:
+    """A node with its tasks, and when it is needed."""
+
+    def __init__(self, name: str, task: NodeTask, begin_s: float) -> None:
+        self.name, self.profile = name, task.profile
+        self.home = task.home
+        self.tasks = [task]
+        self.begin_s = begin_s
+        self.end_s = begin_s + task.length_s
+
+    def end_with(self, task: NodeTask) -> float:
+        return self.end_s + TURN_S + task.length_s
+
+    def join(self, task: NodeTask) -> None:
+        self.end_s = self.end_with(task)
+        self.tasks.append(task)
+
+    def tails_s(self, length_s: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+        """Each scenario with the seconds from its launch until the node's last scenario ends, if nothing waits."""
+        rest_s = 0.0
+        for task in sorted(self.tasks, key=lambda task: (not task.alone, task.length_s, task.scenarios)):
+            for name in task.scenarios:
+                yield name, length_s[name] + rest_s
+            rest_s += TURN_S + task.length_s
+
+
+class Slots:
+    """Room for `live_nodes` nodes at a time, or for any number (None). Holds the last node of each slot."""
+
+    def __init__(self, live_nodes: int | None) -> None:
+        self.nodes: list[OccupiedNode] = []
+        self._live_nodes = live_nodes
+
+    @property
+    def free_s(self) -> float:
+        """When a further node can come up."""
+        freed = self._freed()
+        return 0.0 if freed is None else freed.end_s + REPLACE_S
+
+    def come_up(self, name: str, task: NodeTask) -> OccupiedNode:
+        """Let a further node come up for a task, in the slot that is free first."""
+        node, freed = OccupiedNode(name, task, self.free_s), self._freed()
+        if freed is not None:
+            self.nodes.remove(freed)
+        self.nodes.append(node)
+        return node
+
+    def _freed(self) -> OccupiedNode | None:
+        """The node in whose slot a further one comes up; None: a slot is free now."""
+        if self._live_nodes is None or len(self.nodes) < self._live_nodes:
+            return None
+        return min(self.nodes, key=lambda node: node.end_s)
 
 
 class Assignment(NamedTuple):
@@ -38,17 +129,17 @@ def assign(
     apart = {each.name: each for each in scenarios if each.control_plane is not None and each.node_profile is not None}
     scenarios = [each for each in scenarios if each.control_plane is None]
     length_s = {each.name: each.longest_s for each in scenarios} | dict(durations_s or {})
-    jobs = sorted(jobs_of(scenarios, length_s, nodes or {}), key=lambda job: (-job.length_s, job.scenarios))
+    tasks = sorted(node_tasks(scenarios, length_s, nodes or {}), key=lambda task: (-task.length_s, task.scenarios))
     launching_s = sum(each.starts for each in scenarios) / budgets.container_starts_per_s
     yard = _Yard(
         live_nodes=budgets.live_nodes,
         nodes_change=nodes_change,
         launching_s=launching_s,
-        homes=[job.home for job in jobs],
+        homes=[task.home for task in tasks],
         given=frozenset((nodes or {}).values()),
     )
-    for job in jobs:
-        yard.place(job)
+    for task in tasks:
+        yard.place(task)
     tails = {name: tail for node in yard.nodes for name, tail in node.tails_s(length_s)}
     return Assignment(
         nodes=(
@@ -61,7 +152,7 @@ def assign(
         placements={
             name: node
             for _, name, node in sorted(
-                (-tails[name], name, node.name) for node in yard.nodes for job in node.jobs for name in job.scenarios
+                (-tails[name], name, node.name) for node in yard.nodes for task in node.tasks for name in task.scenarios
             )
         }
         | {name: name for name in apart},
@@ -69,7 +160,7 @@ def assign(
 
 
 class _Yard:
-    """The slots while jobs are placed. The last node of each slot is the one that can take a further job."""
+    """The slots while tasks are placed. The last node of each slot is the one that can take a further task."""
 
     def __init__(
         self, *, live_nodes: int, nodes_change: bool, launching_s: float, homes: Sequence[str], given: frozenset[str]
@@ -84,25 +175,25 @@ class _Yard:
         """Homes that have no node so far."""
         self._given = given
 
-    def place(self, job: Job) -> None:
-        """Let the job join a node, or have a further one."""
+    def place(self, task: NodeTask) -> None:
+        """Let the task join a node, or have a further one."""
         further_s = self._slots.free_s
         # What is launched last begins late, by the time that the launches take.
         longest_s = max((node.end_s for node in self._slots.nodes), default=0.0) - self._launching_s
-        of_home = sorted((node for node in self._open_to(job)), key=lambda node: node.end_s)
-        fitting = [node for node in of_home if node.end_with(job) <= max(longest_s, further_s + job.length_s)]
+        of_home = sorted((node for node in self._open_to(task)), key=lambda node: node.end_s)
+        fitting = [node for node in of_home if node.end_with(task) <= max(longest_s, further_s + task.length_s)]
         if fitting:
-            fitting[-1].join(job)
-        elif of_home and self._must_join(job.home):
-            of_home[0].join(job)
+            fitting[-1].join(task)
+        elif of_home and self._must_join(task.home):
+            of_home[0].join(task)
         else:
-            self._homeless.discard(job.home)
-            self.nodes.append(self._slots.come_up(self._name(job.home), job))
+            self._homeless.discard(task.home)
+            self.nodes.append(self._slots.come_up(self._name(task.home), task))
 
-    def _open_to(self, job: Job) -> list[OccupiedNode]:
-        """The nodes that the job could join."""
+    def _open_to(self, task: NodeTask) -> list[OccupiedNode]:
+        """The nodes that the task could join."""
         return [
-            node for node in (self.nodes if job.home in self._given else self._slots.nodes) if node.home == job.home
+            node for node in (self.nodes if task.home in self._given else self._slots.nodes) if node.home == task.home
         ]
 
     def _must_join(self, home: str) -> bool:

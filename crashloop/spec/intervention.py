@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from crashloop.spec.control_plane import Component
-from crashloop.spec.registry_image import VERSIONS
+from crashloop.spec.dependency import VERSIONS
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 Tests declare scenarios; the recorder carries them out; checkers judge the recording. Everything is data.
 A kind of scenario is a class of this file. Every layer has one table from kinds to its part of the work:
 crashloop.record.kinds, crashloop.checks.kinds, crashloop.sim.kinds, crashloop.run.kinds, crashloop.report.kinds.
+The claims of a text scenario are data; crashloop.model.sums computes them again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,16 +12,47 @@ from typing import Self
 
 import msgspec
 
-from crashloop.spec.api_request import ApiRequest, fault_of_requests
-from crashloop.spec.claim import Claim
-from crashloop.spec.config_object import ConfigObject, Variable, fault_of_objects
-from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.deployment import Deployment
+from crashloop.spec.control_plane import ApiRequest, ControlPlane, fault_of_requests
+from crashloop.spec.dependency import PASSWORD_KEY, ConfigObject, Variable, fault_of_images, fault_of_objects
 from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention, InterventionKind
-from crashloop.spec.job import Job
-from crashloop.spec.owner import Owner, fault_of_owner
+from crashloop.spec.owner import Deployment, Job, Owner, fault_of_owner
 from crashloop.spec.pod import ContainerKind, Pod
-from crashloop.spec.registry_image import PASSWORD_KEY, fault_of_images
+
+
+class Figure(StrEnum):
+    """What is counted. The free restart is left out, as the KEPs do."""
+
+    RESTARTS = "restarts"
+    """Restarts by `by_s`."""
+    ADDED = "added"
+    """Those beyond the restarts of the default curve."""
+    ADDED_AT_MAXIMUM = "added-at-maximum"
+    """Those in a time of `by_s` once both curves are at their maximum."""
+    ADDED_LATE_SHARE = "added-late-share"
+    """The share of the added ones that comes after the first 70 s."""
+    WAITS_BELOW = "waits-below"
+    """How many of the first waits are shorter than `than_s`."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A number in a text: it is said to lie between `least` and `most`."""
+
+    says: str
+    """What the text says, as a clause."""
+    figure: Figure
+    initial_s: float
+    maximum_s: float
+    waits_s: tuple[float, ...] = ()
+    """Waits instead of those of a curve."""
+    by_s: float = 0.0
+    run_s: float = 0.0
+    """Length of each life."""
+    than_s: float = 0.0
+    times: float = 1.0
+    """What the number is multiplied by: requests per restart."""
+    least: float
+    most: float
+
 
 POKE_EVERY_S = (0.7, 1.3)
 """Least and most seconds between two patches of the annotated mode, drawn for every patch.

@@ -10,10 +10,9 @@ from crashloop.checks.everywhere import holding, judge_everywhere
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import Recording
 from crashloop.restarts.case import Case, Memo, case_of
-from crashloop.spec.deviation import Deviation
 from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
+from crashloop.spec.requirement import Deviation, Requirement
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from crashloop.spec.policy import Action, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, RestartPolicy, RestartRule
 from crashloop.stress.pod_template import PodTemplate
 
 LOAD_LABEL = "crashloop.dev/load"

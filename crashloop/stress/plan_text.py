@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
 from crashloop.slo.scrapes import Scrapes, sample_of
-from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.pod import RestartPolicy, RestartRule
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe, Volume
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan

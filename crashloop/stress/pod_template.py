@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
 from crashloop.spec.program import THEIRS
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")

@@ -2,9 +2,7 @@
 
 import msgspec
 
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy, RestartRule
-from crashloop.spec.probe import Handler, Probe
+from crashloop.spec.pod import Container, Handler, Pod, Probe, RestartPolicy, RestartRule
 from crashloop.spec.program import HOLDS, Life, Program, exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.stress.loads import MAX_LIVES, AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, succeeds

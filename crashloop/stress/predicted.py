@@ -10,7 +10,7 @@ from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.predict.load import CrashLoad, settled_per_s, settles_within_s
 from crashloop.predict.measured import MEASURED, is_source
-from crashloop.spec.policy import Action
+from crashloop.spec.pod import Action
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Crash
 from crashloop.stress.plan import StressPlan

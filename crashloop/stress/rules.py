@@ -4,7 +4,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.model.gates import effective_gates
-from crashloop.spec.policy import Action
+from crashloop.spec.pod import Action
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import AnyLoad, Crash, Finish, exit_codes

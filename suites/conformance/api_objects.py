@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crashloop.spec.api_request import ApiRequest, FieldValidation, Verb
+from crashloop.spec.control_plane import ApiRequest, FieldValidation, Verb
 from crashloop.spec.scenario import ApiScenario
 
 Json = dict[str, Any]

@@ -4,8 +4,7 @@ import msgspec
 
 from crashloop.run.scopes import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass
-from crashloop.spec.policy import RestartPolicy, RestartRule, restart_in
+from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass, RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.scenario import ApiScenario, Scenario
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the

@@ -5,11 +5,9 @@ KEP-5307 and KEP-5532, "Feature Enablement and Rollback", "Upgrade / Downgrade S
 
 from collections.abc import Iterator
 
-from crashloop.spec.api_request import ApiRequest, Verb
-from crashloop.spec.control_plane import Component, ControlPlane
+from crashloop.spec.control_plane import ApiRequest, Component, ControlPlane, Verb
 from crashloop.spec.intervention import Intervention, InterventionKind
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import restart_in
+from crashloop.spec.pod import Container, Pod, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, Until

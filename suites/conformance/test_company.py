@@ -6,9 +6,7 @@ Watched for longer than the scope quick allows: there, other scenarios show each
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import restart_in
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, restart_in
 from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.spec.comparison import Comparison, compared
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import restart_in
+from crashloop.spec.plan import Comparison, compared
+from crashloop.spec.pod import Pod, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Until
 from fixtures.requirements import requirement

@@ -1,7 +1,7 @@
 """Deployments: what becomes of a pod whose containers end for good."""
 
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.deployment import Deployment
+from crashloop.spec.owner import Deployment
 from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Scenario, Until

@@ -5,7 +5,7 @@ Shells and runtimes report a signal as 128 and its number: 130 SIGINT, 137 SIGKI
 
 from collections.abc import Iterator
 
-from crashloop.spec.policy import restart_in
+from crashloop.spec.pod import restart_in
 from crashloop.spec.program import KILLED, Life, LifeEnd, Program, runs
 from crashloop.spec.scenario import Mode, Scenario
 from fixtures.requirements import requirement

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.probe import Probe
+from crashloop.spec.pod import Container, Pod, Probe
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

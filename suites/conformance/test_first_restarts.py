@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.comparison import Comparison, compared
+from crashloop.spec.plan import Comparison, compared
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance import test_exit_codes as codes

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.spec.comparison import Comparison, compared
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.owner import Job
+from crashloop.spec.plan import Comparison, compared
+from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -3,9 +3,17 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import GRACE_PERIOD_S, Container, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import (
+    GRACE_PERIOD_S,
+    Action,
+    Container,
+    Handler,
+    Pod,
+    Probe,
+    ProbeKind,
+    RestartPolicy,
+    restart_in,
+)
 from crashloop.spec.program import HOLDS, KILLED, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

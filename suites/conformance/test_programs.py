@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass
-from crashloop.spec.policy import restart_in
+from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass, restart_in
 from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, killed, out_of_memory
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

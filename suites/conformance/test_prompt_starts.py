@@ -1,6 +1,6 @@
 """Containers start as soon as what stands before them lets them: many waits together show whether a kubelet looks at once."""
 
-from crashloop.spec.comparison import Comparison, compared
+from crashloop.spec.plan import Comparison, compared
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.test_programs import SIDECAR_OUT_OF_MEMORY

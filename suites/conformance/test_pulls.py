@@ -1,12 +1,10 @@
 """Image pulls beside restarts, from the run's own registry (capability image-registry)."""
 
-from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.registry_image import PASSWORD, PASSWORD_KEY, PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import QUICK_WATCH_S

@@ -7,8 +7,8 @@ import msgspec
 
 from crashloop.run.planning import Declared
 from crashloop.run.releases import PINNED, on_version
-from crashloop.spec.comparison import Comparison, compared
 from crashloop.spec.control_plane import ControlPlane
+from crashloop.spec.plan import Comparison, compared
 from crashloop.spec.profile import RUNTIMES, node_name, on_runtime, with_version
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario

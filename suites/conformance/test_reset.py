@@ -5,8 +5,7 @@ KEP-5593, "Refactor and flat rate to recovery threshold".
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, Pod, Probe, ProbeKind
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartRule, restart_in
+from crashloop.spec.pod import Container, Pod, RestartRule, restart_in
 from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement

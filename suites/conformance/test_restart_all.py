@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.spec.comparison import Comparison, compared
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, restart_in, restart_not_in
+from crashloop.spec.plan import Comparison, compared
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.spec.intervention import Intervention, InterventionKind
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Pod, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import restart_in, restart_not_in
+from crashloop.spec.pod import Pod, restart_in, restart_not_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
-from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
+from crashloop.spec.pod import Action, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario
 from fixtures.requirements import requirement

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import restart_in
+from crashloop.spec.pod import Container, Pod, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import Action, restart_in
+from crashloop.spec.pod import Action, Container, Pod, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
+from crashloop.spec.dependency import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.program import HOLDS, Program, exits_with, hook_fails, runs

@@ -1,10 +1,10 @@
 """Static pods: files of a node, whose containers the kubelet restarts as it does any other's."""
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Scenario, Until
-from crashloop.spec.static_pod import StaticPod
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import QUICK_WATCH_S, after_restart, app
 

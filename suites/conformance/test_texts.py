@@ -1,7 +1,6 @@
 """Sums of the KEPs about curves, most of which were never built: each number against its own assumptions."""
 
-from crashloop.spec.claim import Claim, Figure
-from crashloop.spec.scenario import Scenario, TextScenario
+from crashloop.spec.scenario import Claim, Figure, Scenario, TextScenario
 from fixtures.requirements import requirement
 
 TEN_MINUTES_S, HALF_HOUR_S = 600.0, 1800.0

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.api_request import ApiRequest
-from crashloop.spec.policy import restart_in, restart_not_in
+from crashloop.spec.control_plane import ApiRequest
+from crashloop.spec.pod import restart_in, restart_not_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import ApiScenario, Scenario
 from fixtures.requirements import requirement

@@ -2,7 +2,7 @@
 
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import RestartPolicy
 
 
 class DecisionFault(Fault):

@@ -7,7 +7,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
 from suites.selftest.kit.cases import app, case, scenario, told

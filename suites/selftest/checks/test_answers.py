@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.checks.judge import judge
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.scenario import ApiScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import question

@@ -1,7 +1,7 @@
 """A container starts once the object is there that is mounted in it, and once its node has a pod network."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.config_object import ConfigObject
+from crashloop.spec.dependency import ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until

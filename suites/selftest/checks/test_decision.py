@@ -5,7 +5,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome

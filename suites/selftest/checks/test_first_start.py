@@ -1,9 +1,7 @@
 """The checker of first starts: a container starts once what stands before it lets it."""
 
 from crashloop.history.event import Kind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import HOLDS, runs
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, checked, scenario, told

@@ -6,8 +6,8 @@ import msgspec
 
 from crashloop.checks.comparisons import check_group_wait
 from crashloop.checks.finding import Checked
-from crashloop.spec.job import Job
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import MAX_2S, STOCK, app, case, scenario, told

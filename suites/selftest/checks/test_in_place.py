@@ -1,8 +1,7 @@
 """Restarts stay in pod and sandbox, instances follow one another, and init containers come first."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, good, scenario, told
 from suites.selftest.kit.histories import History, stamp

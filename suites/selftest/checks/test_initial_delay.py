@@ -1,7 +1,7 @@
 """No probe is asked before its initial delay has passed, in any life."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.probe import Probe
+from crashloop.spec.pod import Probe
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
 from suites.selftest.kit.cases import app, checked, scenario, told

@@ -6,9 +6,7 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with, runs
 from suites.selftest.kit.cases import MAX_2S, app, checked, scenario, told

@@ -1,9 +1,8 @@
 """A Job ends as the statuses of its pods, its limits and its podFailurePolicy say."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import app, checked, told

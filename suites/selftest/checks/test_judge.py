@@ -8,10 +8,9 @@ from crashloop.checks.judge import judge
 from crashloop.history.event import Channel, Kind
 from crashloop.history.reduction import read_recording
 from crashloop.model.variants import COUNTER_COLLECTED, REDUCED_DECAY_KEEPS_300S
-from crashloop.spec.deviation import Deviation
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.requirement import Level
+from crashloop.spec.requirement import Deviation, Level
 from crashloop.spec.scenario import Mode, StartupScenario, Until
 from crashloop.verdict import Evidence, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.cases import CRASHING, GOOD, STOCK, app, good, question, renamed, scenario

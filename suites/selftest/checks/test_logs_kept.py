@@ -1,7 +1,7 @@
 """RestartAllContainers keeps the logs of the instances that it removes."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -1,7 +1,7 @@
 """A kubelet that waits for a delay, or for a missing object, does not look over and over."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with

@@ -13,8 +13,7 @@ from crashloop.model.variants import (
     SUCCESS_GETS_NO_SANDBOX,
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome

@@ -3,10 +3,10 @@
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.owner import StaticPod
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
-from crashloop.spec.static_pod import StaticPod
 from suites.selftest.kit.cases import GOOD, app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 

@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome

@@ -1,9 +1,8 @@
 """The pods of a Job come after the Job controller's own backoff, which begins with 10 s and doubles."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Pod, RestartPolicy
 from crashloop.spec.program import runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import app, checked, told

@@ -4,9 +4,8 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import DOCUMENTED, REPLACES_AT_ONCE
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.deployment import Deployment
-from crashloop.spec.pod import Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Deployment
+from crashloop.spec.pod import Pod, RestartPolicy
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import app, case, told

@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import exits_with
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life

@@ -5,7 +5,7 @@ import msgspec
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Handler, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome

@@ -5,9 +5,7 @@ import pytest
 from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, compared, renamed, resetting, scenario

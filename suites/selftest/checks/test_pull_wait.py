@@ -6,10 +6,10 @@ from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
 from crashloop.sim import Fault
 from crashloop.sim.faults import PullFault
-from crashloop.spec.job import Job
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.dependency import PullPolicy, RegistryImage
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.program import runs
-from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.verdict import Outcome, Verdict
 from suites.conformance.test_pulls import BEHIND_ANOTHER
 from suites.selftest.kit.cases import app, checked, scenario, told

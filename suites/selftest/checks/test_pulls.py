@@ -1,11 +1,10 @@
 """Pulls of an image: as many as the policy says, of what the tag names, apart by their own backoff, with the present password."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.dependency import PASSWORD, ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
-from crashloop.spec.registry_image import PASSWORD, PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History

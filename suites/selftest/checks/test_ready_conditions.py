@@ -1,8 +1,7 @@
 """The conditions Ready and ContainersReady of a pod follow `ready` of its containers."""
 
 from crashloop.history.event import Kind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
 from crashloop.spec.program import HOLDS
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

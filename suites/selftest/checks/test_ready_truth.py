@@ -6,7 +6,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.model.variants import PROBE_SUCCESSES_GO_ON
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Probe, ProbeKind
 from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History, stamp

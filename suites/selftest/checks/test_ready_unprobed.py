@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.history.event import Kind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import exits_with
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -6,7 +6,7 @@ from crashloop.checks.configuration import node_objections
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until

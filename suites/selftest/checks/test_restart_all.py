@@ -10,8 +10,7 @@ from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.restart_all import replacements, resets_of
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome

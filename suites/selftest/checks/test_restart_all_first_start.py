@@ -5,7 +5,7 @@ import pytest
 from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.program import HOLDS, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict

@@ -1,8 +1,7 @@
 """The start-up after RestartAllContainers, and the ephemeral containers beside it."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, Container, ContainerKind, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, checked, scenario, told

@@ -8,7 +8,7 @@ from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import app, case, checked, resetting, scenario, told
 from suites.selftest.kit.histories import History

@@ -4,7 +4,7 @@ import msgspec
 
 from crashloop.checks.blocked_starts import check_retried_start
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.program import exits_with, runs

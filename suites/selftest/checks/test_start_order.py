@@ -1,8 +1,7 @@
 """The containers of a pod start in their order: init containers until they are done, sidecars, and then the others."""
 
 from crashloop.history.event import Kind
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -1,7 +1,7 @@
 """A startup probe is asked at every start, and the other probes wait for its success."""
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Probe, ProbeKind
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

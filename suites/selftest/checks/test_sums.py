@@ -6,8 +6,7 @@ import pytest
 from crashloop.checks.judge import judge
 from crashloop.model.sums import computed
 from crashloop.report.standing import Standing, reported
-from crashloop.spec.claim import Claim, Figure
-from crashloop.spec.scenario import TextScenario
+from crashloop.spec.scenario import Claim, Figure, TextScenario
 from crashloop.verdict import Outcome, Verdict, VerdictMode, exit_code, run_outcome
 from suites.selftest.kit.cases import question
 from suites.selftest.kit.histories import History

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Kind
-from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import Program, exits_with

@@ -5,8 +5,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
 from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import PodScenario
 from suites.selftest.kit.cases import app, checked, scenario, told

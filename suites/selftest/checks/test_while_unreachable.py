@@ -8,7 +8,7 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome

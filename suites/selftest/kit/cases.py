@@ -12,8 +12,7 @@ from crashloop.model.prediction import predict
 from crashloop.model.variants import DOCUMENTED
 from crashloop.restarts.case import Case
 from crashloop.spec.owner import Owner
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Basis, Requirement, Scope

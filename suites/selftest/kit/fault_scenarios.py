@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from crashloop.requirements import load_requirements
 from crashloop.run.scopes import scope_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.spec.probe import Probe
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, Probe, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until

@@ -10,8 +10,7 @@ from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide
 from crashloop.model.validation import Answer, FieldError, answer
 from crashloop.model.variants import DOCUMENTED
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy, RestartRule
+from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy, RestartRule
 from crashloop.spec.profile import UNSET, KubeletProfile
 from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion

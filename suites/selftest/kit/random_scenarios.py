@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from crashloop.sim.host import HOSTS, HostModel
-from crashloop.spec.config_object import ConfigObject, Variable
+from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import (
     NEED_OWN_CONTROL_PLANE,
     RESTART_THE_KUBELET,
@@ -14,9 +14,18 @@ from crashloop.spec.intervention import (
     InterventionKind,
     Trigger,
 )
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.owner import OF_STATIC_PODS, StaticPod
+from crashloop.spec.pod import (
+    Action,
+    Container,
+    ContainerKind,
+    Operator,
+    Pod,
+    Probe,
+    ProbeKind,
+    RestartPolicy,
+    RestartRule,
+)
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -26,7 +35,6 @@ from crashloop.spec.profile import (
 )
 from crashloop.spec.program import HOLDS, Life, Program
 from crashloop.spec.scenario import Mode, PodScenario, Until
-from crashloop.spec.static_pod import OF_STATIC_PODS, StaticPod
 from crashloop.spec.version import KubernetesVersion
 
 VERSIONS = tuple(KubernetesVersion.parse(text) for text in ("1.33.13", "1.34.4", "1.35.4", "1.36.3", "1.37.1"))

@@ -12,13 +12,12 @@ from crashloop.report.results import Results, build_results
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign
-from crashloop.spec.deviation import Deviation
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Judgement, Plan
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.requirement import Deviation
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, StartupScenario, Until
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit import report_example_delays as seen

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import (
     ASKED_ANNOTATION,

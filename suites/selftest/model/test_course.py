@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.model.course import Course, course_of
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
 from crashloop.spec.profile import MAX_PERIOD_GATE
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, Until

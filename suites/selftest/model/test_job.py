@@ -6,9 +6,8 @@ from crashloop.model.course import Course
 from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
 from crashloop.model.job_course import job_course_of
 from crashloop.model.variants import RESTART_ALL_COUNTS_EACH
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import MAX_2S

@@ -10,9 +10,7 @@ from crashloop.model.variants import (
     RESTART_ALL_WITHOUT_BACKOFF,
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
-from crashloop.spec.probe import Probe
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, Probe, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.model_inputs import (

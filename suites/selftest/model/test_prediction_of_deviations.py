@@ -7,9 +7,7 @@ from crashloop.model.variants import (
     RULES_MATCH_KILLS,
     TWO_FREE_AFTER_KILLS,
 )
-from crashloop.spec.pod import Container
-from crashloop.spec.policy import Action, restart_in
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import Action, Container, Probe, ProbeKind, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.program import exits_with, runs
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, decisions, predicted, profile, restarts

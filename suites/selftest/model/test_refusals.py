@@ -8,13 +8,7 @@ from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve,
 from crashloop.model.variants import (
     as_shipped,
 )
-from crashloop.spec.profile import (
-    MAX_PERIOD_GATE,
-    RESTART_ALL_GATE,
-    RESTART_RULES_GATE,
-    UNSET,
-    KubeletProfile,
-)
+from crashloop.spec.profile import MAX_PERIOD_GATE, RESTART_ALL_GATE, RESTART_RULES_GATE, UNSET, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.model_inputs import V1_33, V1_34, V1_35, V1_36, V1_37, profile
 

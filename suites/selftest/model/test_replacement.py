@@ -3,9 +3,8 @@
 from crashloop.model.course import Course
 from crashloop.model.job_course import replaced_course_of
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.deployment import Deployment
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Deployment
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import HOLDS, Program, exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import MAX_2S

@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.model.restart import Decided, Decision
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, Container, ContainerKind, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, container, decided
 

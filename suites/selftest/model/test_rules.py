@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from crashloop.model.restart import Decided, Decision
 from crashloop.model.variants import RULE_HIDES_LATER_RULES, RULES_MATCH_KILLS
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule, restart_in, restart_not_in
+from crashloop.spec.pod import Action, ContainerKind, Operator, RestartPolicy, RestartRule, restart_in, restart_not_in
 from crashloop.spec.profile import RESTART_RULES_GATE
 from suites.selftest.kit.model_inputs import (
     ALWAYS,

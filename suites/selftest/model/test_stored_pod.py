@@ -6,8 +6,7 @@ from crashloop.model.course import course_of
 from crashloop.model.stored_pod import as_stored, drops_policies
 from crashloop.model.variants import API_SERVER_DROPS_POLICIES
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until

@@ -30,9 +30,7 @@ from crashloop.model.variants import (
     variant,
 )
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.pod import Container, ContainerKind, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
-from crashloop.spec.probe import Probe
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, Probe, RestartPolicy, restart_in
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,

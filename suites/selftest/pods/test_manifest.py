@@ -10,13 +10,21 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from crashloop.pods.config_objects import config_manifest
 from crashloop.pods.job import job_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest, pull_policy
-from crashloop.spec.config_object import ConfigKind, ConfigObject, Variable
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass
-from crashloop.spec.policy import Action, RestartPolicy, restart_in, restart_not_in
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.dependency import ConfigKind, ConfigObject, PullPolicy, RegistryImage, Variable
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import (
+    Action,
+    Container,
+    ContainerKind,
+    Pod,
+    Probe,
+    ProbeKind,
+    QosClass,
+    RestartPolicy,
+    restart_in,
+    restart_not_in,
+)
 from crashloop.spec.program import HOLDS, Life, Program, exits_with, out_of_memory, runs
-from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 
 RICH = PodScenario(

@@ -15,9 +15,8 @@ import pytest
 
 from crashloop.history.journal import Journal, StampKind, last_words, read_journal
 from crashloop.pods.program import command, hook_command, probe_command
-from crashloop.spec.config_object import Variable
-from crashloop.spec.pod import Container
-from crashloop.spec.probe import Probe
+from crashloop.spec.dependency import Variable
+from crashloop.spec.pod import Container, Probe
 from crashloop.spec.program import HOLDS, KILLED, Life, Program, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.waiting import wait_until
 

@@ -7,7 +7,7 @@ from grpc_tools import protoc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.spec.probe import ProbeKind
+from crashloop.spec.pod import ProbeKind
 from quality.cri import api_pb2
 from quality.lies import (
     CONTAINER_STATUS,

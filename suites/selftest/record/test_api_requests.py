@@ -14,8 +14,7 @@ from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import CredentialsRefused
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.api_requests import ApiRequests
-from crashloop.spec.api_request import ApiRequest, Verb
-from crashloop.spec.control_plane import Component, ControlPlane
+from crashloop.spec.control_plane import ApiRequest, Component, ControlPlane, Verb
 from crashloop.spec.scenario import ApiScenario
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving

@@ -13,9 +13,8 @@ import pytest
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
 from crashloop.record.config_objects import ConfigObjects
-from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.dependency import ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.registry_image import PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving

@@ -3,7 +3,7 @@
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.deployment import Deployment
+from crashloop.spec.owner import Deployment
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.object_peer import ObjectPeer

@@ -11,10 +11,9 @@ from crashloop.history.reduction import read_recording
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
-from crashloop.spec.registry_image import PullPolicy, RegistryImage
+from crashloop.spec.dependency import PullPolicy, RegistryImage
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.kube_peer import Json
 from suites.selftest.kit.object_peer import ObjectPeer

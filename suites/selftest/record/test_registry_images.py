@@ -10,9 +10,8 @@ from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Kind
 from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
-from crashloop.spec.config_object import ConfigKind, ConfigObject
+from crashloop.spec.dependency import PASSWORD, ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.registry_image import PASSWORD, PullPolicy, RegistryImage
 from crashloop.spec.scenario import PodScenario, Until
 
 SCENARIO = PodScenario(

@@ -11,7 +11,7 @@ from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.scenario_loop import ScenarioLoop
 from crashloop.record.schedule import Schedule
-from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import ApiScenario, Scenario
 

@@ -11,10 +11,9 @@ from crashloop.record.forecast import Forecast, forecast
 from crashloop.record.kinds import AT_ONCE
 from crashloop.record.schedule import Schedule
 from crashloop.record.start_budget import WINDOW_S
-from crashloop.spec.api_request import ApiRequest
-from crashloop.spec.assignment import assign
+from crashloop.spec.assignment import REPLACE_S, assign
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.occupation import REPLACE_S
 from crashloop.spec.plan import Budgets, Plan
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile

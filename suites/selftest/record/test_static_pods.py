@@ -13,9 +13,9 @@ from crashloop.record.channels.api import ApiChannel, take_answer
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
-from crashloop.spec.static_pod import StaticPod
 from crashloop.waiting import wait_until
 from suites.selftest.kit import kube_peer
 from suites.selftest.kit.kube_peer import HANG, Json, Peer, change, pod_list

@@ -5,13 +5,10 @@ import pytest
 from crashloop.cluster.kind.cluster import ALWAYS as KIND
 from crashloop.cluster.provider import Capability
 from crashloop.run.planning import Declared, build_plan
-from crashloop.spec.job import Job
-from crashloop.spec.owner import Owner
+from crashloop.spec.owner import Job, Owner, StaticPod
 from crashloop.spec.plan import Budgets
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.scenario import PodScenario, Until
-from crashloop.spec.static_pod import StaticPod
 
 SETTINGS = {"provider": "kind", "scope": "full", "kubernetes_version": "1.37.1"}
 

@@ -9,12 +9,10 @@ from crashloop.errors import UsageError
 from crashloop.run.planning import Declared, build_plan
 from crashloop.run.releases import PINNED, can_join, on_version
 from crashloop.settings import Versions
-from crashloop.spec.claim import Claim, Figure
-from crashloop.spec.comparison import compared
 from crashloop.spec.control_plane import ControlPlane
-from crashloop.spec.plan import Budgets
+from crashloop.spec.plan import Budgets, compared
 from crashloop.spec.requirement import Scope
-from crashloop.spec.scenario import TextScenario
+from crashloop.spec.scenario import Claim, Figure, TextScenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import in_scope
 from suites.conformance.scenarios import EVERY_RULE, MAX_2S, starting

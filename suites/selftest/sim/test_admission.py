@@ -8,9 +8,8 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.sim import Fault, simulate
 from crashloop.sim.faults import AdmissionFault, behaviour_of
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until

@@ -12,7 +12,7 @@ from crashloop.history.reduction import read_recording
 from crashloop.model.answers import predict_answers
 from crashloop.model.gates import effective_gates
 from crashloop.sim.simulate import simulate_api
-from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion

@@ -17,8 +17,7 @@ from crashloop.sim.faults import (
     behaviour_of,
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import Container, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode
 from suites.selftest.kit import sim_kit as sim

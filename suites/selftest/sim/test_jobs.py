@@ -8,9 +8,8 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults import JobFault, behaviour_of
-from crashloop.spec.job import Job
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.owner import Job
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit import sim_kit as sim

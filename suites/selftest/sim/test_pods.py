@@ -5,9 +5,17 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.sim.faults.statement import StatementFault
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy, RestartRule, restart_in, restart_not_in
-from crashloop.spec.probe import Probe, ProbeKind
+from crashloop.spec.pod import (
+    Action,
+    Container,
+    ContainerKind,
+    Probe,
+    ProbeKind,
+    RestartPolicy,
+    RestartRule,
+    restart_in,
+    restart_not_in,
+)
 from crashloop.spec.program import HOLDS, exits_with, runs
 from suites.selftest.kit import sim_kit as sim
 

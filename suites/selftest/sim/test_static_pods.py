@@ -7,10 +7,10 @@ from crashloop.sim import Fault, simulate
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults import StaticPodFault, behaviour_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
-from crashloop.spec.static_pod import StaticPod
 from suites.selftest.kit import sim_kit as sim
 
 EDIT, UNMIRROR = InterventionKind.EDIT_STATIC_POD, InterventionKind.DELETE_MIRROR_POD

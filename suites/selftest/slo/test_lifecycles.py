@@ -7,8 +7,7 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.slo.lifecycles import lifecycles
 from crashloop.slo.types import Lifecycle
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import CRASHING, GOOD, MAX_2S, app, case, good, resetting, scenario

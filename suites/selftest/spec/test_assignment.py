@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.spec.api_request import ApiRequest
 from crashloop.spec.assignment import Assignment, assign
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets
 from crashloop.spec.pod import Container, Pod

@@ -11,9 +11,7 @@ from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, RunInfo, new_run_path
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
-from crashloop.spec.pod import Container, Pod
-from crashloop.spec.policy import restart_in, restart_not_in
-from crashloop.spec.probe import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Container, Handler, Pod, Probe, ProbeKind, restart_in, restart_not_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, hook_fails, killed, out_of_memory, runs
 from crashloop.spec.scenario import PodScenario, Until

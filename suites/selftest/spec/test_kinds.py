@@ -13,7 +13,7 @@ from crashloop.record import kinds as recording
 from crashloop.report import kinds as drawing
 from crashloop.run import kinds as planning
 from crashloop.sim import kinds as simulating
-from crashloop.spec.api_request import ApiRequest
+from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.scenario import AnyScenario, ApiScenario, Scenario
 
 ROOT = Path(crashloop.__file__).parents[1]

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE, KubeletProfile
-from crashloop.spec.profile_match import matches_profile
+from crashloop.spec.profile import MAX_PERIOD_GATE, REDUCED_DECAY_GATE, KubeletProfile, matches_profile
 
 ON = {MAX_PERIOD_GATE: True}
 STOCK = KubeletProfile(name="stock")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.spec.policy import Action, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.stress.loads import (
     AnyLoad,
     Burst,

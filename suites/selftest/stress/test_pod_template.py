@@ -11,8 +11,7 @@ import yaml
 from crashloop.cluster.tars import File, tar_bytes
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
-from crashloop.spec.pod import ContainerKind
-from crashloop.spec.policy import Action, RestartPolicy
+from crashloop.spec.pod import Action, ContainerKind, RestartPolicy
 from crashloop.stress.loads import Crash, has_known_delays, is_stateless
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.plan_text import user_in_words

@@ -6,7 +6,7 @@ import pytest
 from crashloop.model.config import Curve
 from crashloop.predict.load import CrashLoad, predict, settled_per_s
 from crashloop.predict.measured import MEASURED
-from crashloop.spec.policy import Action, Operator, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, Operator, RestartPolicy, RestartRule
 from crashloop.stress.loads import AnyLoad, Crash
 from crashloop.stress.predicted import predicted_per_s
 from crashloop.stress.profile import Stage

@@ -9,7 +9,7 @@ import yaml
 
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
-from crashloop.spec.policy import RestartPolicy
+from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
 from crashloop.stress.places import changes_places, hosts_in

@@ -20,7 +20,7 @@ from crashloop.slo.rows import (
     SloRow,
 )
 from crashloop.slo.served_figures import BOOT_S, FIGURES
-from crashloop.spec.policy import Action, RestartPolicy
+from crashloop.spec.pod import Action, RestartPolicy
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Burst, Canary, Churn, Crash, Demand, Finish, exit_codes
 from crashloop.stress.plan import StressPlan, plan_of

@@ -5,8 +5,7 @@ from typing import Any
 from crashloop.cluster.provider import Capability, Survey, SurveyedNode
 from crashloop.run.matching import Offer
 from crashloop.run.planning import Declared, build_plan
-from crashloop.spec.comparison import Judgeable, compared
-from crashloop.spec.plan import Budgets, Judgement, Plan
+from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, compared
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, StartupScenario, Until

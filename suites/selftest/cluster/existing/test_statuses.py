@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.policy import RestartPolicy, restart_in
+from crashloop.spec.pod import RestartPolicy, restart_in
 from crashloop.spec.program import runs
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.kit.histories import History
