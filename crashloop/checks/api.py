@@ -17,10 +17,18 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.recording import ApiAnswer, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.model.admission import Admission
-from crashloop.model.answers import NO_POD_FIELDS, PROBE_DEFAULTS, RULE_FIELDS, Expected, pod_spec
-from crashloop.model.phase import FAILED, PENDING
-from crashloop.model.validation import CONTAINER_LISTS, FIELDS, Answer
+from crashloop.model.api_server import (
+    CONTAINER_LISTS,
+    FIELDS,
+    NO_POD_FIELDS,
+    PROBE_DEFAULTS,
+    RULE_FIELDS,
+    Answer,
+    Expected,
+    pod_spec,
+)
+from crashloop.model.pod_status import FAILED, PENDING
+from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, why_it_ended
 from crashloop.spec.control_plane import ApiRequest, Verb

@@ -21,8 +21,8 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.starts import owed_starts
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.blocked_start import retry_s
 from crashloop.model.lateness import USUAL_START_S
+from crashloop.model.lives import retry_s
 from crashloop.restarts.absences import Absence, ObjectState, absences, missing_for
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, leaves_ns, why_it_ended

@@ -9,7 +9,7 @@ from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
-from crashloop.model.surroundings import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, hook_notes, root_notes, volume_notes
+from crashloop.model.after_restart import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, hook_notes, root_notes, volume_notes
 from crashloop.restarts.absences import SLOW_API_NS, held_over_time, known_by_ns, possible_at
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, why_it_ended

@@ -11,8 +11,7 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, error, fail, inconclusive
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.recording import NodeReport, ProcessEvent, Recording
-from crashloop.model.config import Curve, Refusal
-from crashloop.model.profile_match import agrees
+from crashloop.model.config import Curve, Refusal, agrees
 from crashloop.model.variants import REDUCED_DECAY_KEEPS_300S
 from crashloop.restarts.case import Case
 from crashloop.restarts.restart import restarts

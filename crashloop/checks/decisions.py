@@ -13,7 +13,7 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.admission import Admission
+from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns, watched_s, why_it_ended

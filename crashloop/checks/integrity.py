@@ -3,7 +3,7 @@
 from crashloop.checks.finding import Finding, error, inconclusive
 from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import Recording
-from crashloop.model.stored_pod import drops_policies
+from crashloop.model.api_server import drops_policies
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.words import at_lines

@@ -10,7 +10,7 @@ from crashloop.checks.checker import Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.history.recording import JobReport, PodHistory
 from crashloop.history.statuses import StatusReport
-from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
+from crashloop.model.owner import JobEnd, JobPod, counted_restarts, job_end, replacement_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran

@@ -14,8 +14,8 @@ from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.history.instances import Instance, Note
+from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import failures_go_on
-from crashloop.model.surroundings import HOOK
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, leaves_ns, unseen_exit
 from crashloop.restarts.excuse import excuse

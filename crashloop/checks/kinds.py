@@ -42,7 +42,7 @@ from crashloop.checks.finding import Finding
 from crashloop.checks.integrity import pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.restart_rates import TextCase
-from crashloop.model.answers import predict_answers
+from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.model.prediction import predict_startup
 from crashloop.restarts.case import Case, case_of

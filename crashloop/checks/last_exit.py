@@ -18,8 +18,7 @@ from crashloop.history.journal import last_words
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
-from crashloop.model.purged_exit import may_be_hidden
-from crashloop.model.restart_all import shown_exit_code
+from crashloop.model.after_restart import may_be_hidden, shown_exit_code
 from crashloop.restarts.absences import SETTLED_NS, may_lag_ns, silent_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, leaves_ns, lost_watch, stated_until_ns, why_it_ended

@@ -13,7 +13,7 @@ from crashloop.history.payload import SampleData
 from crashloop.history.recording import PodHistory, Sample
 from crashloop.history.statuses import ContainerReport
 from crashloop.model.gates import gate_stage, is_enabled
-from crashloop.model.pod_start_samples import most_samples
+from crashloop.model.pod_status import most_start_samples
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import lost_watch
 from crashloop.spec.pod import ContainerKind
@@ -49,7 +49,7 @@ def check_pod_starts_measured(case: Case, seen: Seen) -> Iterator[Finding]:
     if sample is None:
         yield from _unread(case)
     elif pods:
-        most = most_samples(pods, case.prediction.deviations)
+        most = most_start_samples(pods, case.prediction.deviations)
         if not 1 <= samples <= most:
             samples_of = f"{count(samples, 'sample')} for {count(pods, 'start')} of pods (history line {sample.line})"
             yield fail(f"kubelet_pod_start_duration_seconds has {samples_of}; from 1 to {most} were due.", sample.line)

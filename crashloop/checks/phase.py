@@ -15,7 +15,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
-from crashloop.model.phase import FAILED, SUCCEEDED, ended
+from crashloop.model.pod_status import FAILED, SUCCEEDED, ended
 from crashloop.restarts.absences import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (

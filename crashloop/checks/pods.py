@@ -12,10 +12,9 @@ from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.jobs import REACTS_WITHIN_S
 from crashloop.history.recording import MirrorEvent, PodHistory
-from crashloop.model.admission import Admission
-from crashloop.model.job import replacement_s
-from crashloop.model.phase import FAILED, SUCCEEDED
-from crashloop.model.replacement import replaces_at_once
+from crashloop.model.owner import replacement_s, replaces_at_once
+from crashloop.model.pod_status import FAILED, SUCCEEDED
+from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import lost_watch, why_it_ended
 from crashloop.restarts.excuse import excuse

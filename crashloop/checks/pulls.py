@@ -20,7 +20,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import ImageRequest, KubernetesEvent, PodHistory
-from crashloop.model.pulls import pull_delays, pulls_at_restart
+from crashloop.model.after_restart import pull_delays, pulls_at_restart
 from crashloop.restarts.absences import VERSION, ObjectState, held_over_time, offered_over_time, possible_at
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, first_gap, why_it_ended

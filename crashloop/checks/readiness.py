@@ -34,10 +34,10 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import CONTAINERS_READY, INITIALIZED, READY, StatusReport
+from crashloop.model.after_restart import probes_go_on
 from crashloop.model.gates import is_enabled
-from crashloop.model.phase import FAILED, SUCCEEDED
 from crashloop.model.planned_exit import successes_go_on
-from crashloop.model.restart_all import probes_go_on
+from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch

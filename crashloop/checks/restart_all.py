@@ -19,7 +19,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import RESTARTING_ALL, StatusReport
-from crashloop.model.phase import FAILED, PENDING, RUNNING, SUCCEEDED
+from crashloop.model.pod_status import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
 from crashloop.restarts.absences import may_lag_ns

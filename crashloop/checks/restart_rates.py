@@ -9,8 +9,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
 from crashloop.model.lateness import latest_s
-from crashloop.model.restart_counts import START_S, delays_s, restarts_by
-from crashloop.model.sums import computed
+from crashloop.model.restart_counts import START_S, computed_figure, delays_s, restarts_by
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.lives import ran
@@ -161,7 +160,7 @@ class TextCase(msgspec.Struct, frozen=True, kw_only=True):
 @checker("sums", "nothing: it objects to the text itself", reads=TextScenario, holds=Holds.DECLARED)
 def check_sums(case: TextCase, seen: Seen) -> Iterator[Finding]:
     """Each number that a text names MUST follow from its own assumptions."""
-    sums = [(each, computed(each)) for each in case.scenario.claims]
+    sums = [(each, computed_figure(each)) for each in case.scenario.claims]
     seen.facts["sums"] = {claim.says: value for claim, value in sums}
     for claim, value in sums:
         if not claim.least <= value <= claim.most:

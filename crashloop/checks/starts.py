@@ -16,7 +16,7 @@ from crashloop.checks.probe_answers import answers_of
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
-from crashloop.model.admission import Admission
+from crashloop.model.prediction import Admission
 from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended

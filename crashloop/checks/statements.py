@@ -6,7 +6,7 @@ created before its receipt, it never falls below an earlier one, its data about 
 status, if it had the time to arrive, has counted every restart.
 
 A sync writes the status before it decides about starts, so CrashLoopBackOff shows one sync after the exit: at once where the
-pod is looked at every second, and else about when the delay is over (crashloop.model.waiting_reason). Upstream may reword what
+pod is looked at every second, and else about when the delay is over (crashloop.model.pod_status). Upstream may reword what
 a status shows of a delay, its reason, message and order, so that is only reported.
 """
 
@@ -22,8 +22,8 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
-from crashloop.model.purged_exit import counts_anew
-from crashloop.model.waiting_reason import WAITING_REASON, shows_by_s
+from crashloop.model.after_restart import counts_anew
+from crashloop.model.pod_status import WAITING_REASON, shows_by_s
 from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended

@@ -4,20 +4,19 @@ Theory of operation. A fold over what was observed of one container: at each exi
 follow; the next life shows which of it happened, and where that stays open all candidates are carried on. So a
 delay is judged by the container's real history, not by an ideal one, and a delay that broke the rules does not
 falsify those after it. Marks between the lives are what else changes a counter. A restarted kubelet may have another
-configuration (in_force.py): from that mark on its curve counts.
-Source: KEP-5593, Summary and Relationship with k/k#123602; the files named in counter.py and disturbance.py.
+configuration (config.py): from that mark on its curve counts.
+Source: KEP-5593, Summary and Relationship with k/k#123602; the files named in counter.py and lives.py.
 """
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crashloop.model.blocked_start import blocked
 from crashloop.model.config import Curve
 from crashloop.model.counter import ATTEMPT_TO_CREATE_S, Branch, Counter, Exit, Setting, branches
-from crashloop.model.disturbance import KUBELET_BACK_S, disturbed, forgets
 from crashloop.model.lateness import DETECTION_S
 from crashloop.model.lives import (
+    KUBELET_BACK_S,
     ChangedPart,
     CounterLost,
     DeadContainerRemoved,
@@ -26,6 +25,9 @@ from crashloop.model.lives import (
     Mark,
     Observed,
     StartsBlocked,
+    blocked,
+    disturbed,
+    forgets,
 )
 from crashloop.model.variants import DOCUMENTED, require_known
 from crashloop.spec.scenario import Mode

@@ -1,4 +1,4 @@
-"""The curve a kubelet configuration stands for, or why the kubelet refuses it.
+"""The curve a kubelet configuration stands for, or why the kubelet refuses it; and what holds while one kubelet process runs.
 
 Theory of operation. A kubelet reads its configuration in four steps, and the first that fails ends its start:
 1. decode: the period is a Go duration string or absent;
@@ -6,19 +6,28 @@ Theory of operation. A kubelet reads its configuration in four steps, and the fi
 3. validation: a period is allowed only with KubeletCrashLoopBackOffMax, and then 1 s to 300 s;
 4. selection: initial delay and maximum from the two gates and the period.
 Unknown fields are dropped. Texts are upstream's, to be shown, never judged.
+
+A kubelet reads its configuration when it starts, and keeps it. Its counters are in its memory. So the delay before a restart
+follows the curve of the process that attempted the start before it, which is the only one that has a counter for it; after
+a restart of the kubelet the first start is free, and the curve of the new process begins.
+Source of that: pkg/kubelet/kubelet.go@v1.37.1 NewMainKubelet (newCrashLoopBackOff is called once);
+client-go util/flowcontrol/backoff.go@v0.37.1 Next (the maximum applies when a start is attempted).
 """
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
-from crashloop.model.gates import DEPENDENCIES, GateState, effective_gates, gate_state, kubelet_version
+from crashloop.errors import UsageError
+from crashloop.model.gates import DEPENDENCIES, GateState, default_gates, effective_gates, gate_state, kubelet_version
 from crashloop.model.variants import (
     DOCUMENTED,
     GATE_OFF_REFUSES_START,
     MAXIMUM_IN_MILLISECONDS,
     REDUCED_DECAY_KEEPS_300S,
     RESTART_RULES_OFF_REFUSES_START,
+    as_shipped,
     require_known,
 )
 from crashloop.spec.duration import NotADuration, parse_duration_ns, printed_seconds, whole_milliseconds
@@ -29,6 +38,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     UNSET,
     KubeletProfile,
+    matches_profile,
 )
 from crashloop.spec.version import KubernetesVersion
 
@@ -201,3 +211,47 @@ def _panic(kind: RefusalKind, error: str) -> Refusal:
         kind=kind,
         text="failed to merge global and in-flight KubeletConfiguration while setting defaults, error: " + error,
     )
+
+
+class InForce(msgspec.Struct, frozen=True, kw_only=True):
+    """The effective configuration of one kubelet process."""
+
+    profile: str
+    curve: Curve
+    gates: dict[str, bool]
+    version: KubernetesVersion
+    """Of the kubelet."""
+
+
+def in_force(profile: KubeletProfile, version: KubernetesVersion, deviations: frozenset[str] = DOCUMENTED) -> InForce:
+    """What a kubelet runs with that is started with a profile. `version` is the cluster's; a profile may have its own.
+
+    Raises UsageError if the kubelet does not start with the profile.
+    """
+    curve, own_version = effective_curve(profile, version, deviations=deviations), kubelet_version(profile, version)
+    if isinstance(curve, Refusal):
+        raise UsageError(
+            f"kubelet profile {profile.name!r}: a kubelet {own_version} does not start with it ({curve.kind}).\n"
+            f"It says: {curve.text}"
+        )
+    return InForce(profile=profile.name, curve=curve, gates=effective_gates(profile, version), version=own_version)
+
+
+def agrees(configz: dict[str, Any], profile: KubeletProfile, version: KubernetesVersion) -> bool | None:
+    """`matches_profile` with the defaults of the kubelet's release. `version` is the cluster's; a profile may have its own.
+
+    None only for a gate outside the table that one side leaves out.
+    """
+    return matches_profile(configz, profile, defaults=default_gates(kubelet_version(profile, version)))
+
+
+def profile_of(configz: dict[str, Any], *, version: str | None = None) -> KubeletProfile:
+    """What of an effective KubeletConfiguration bears on restarts, as a profile of a kubelet of that version."""
+    config = {key: configz[key] for key in ("crashLoopBackOff", "featureGates") if configz.get(key)}
+    return KubeletProfile(name="effective", config=config, kubernetes_version=version)
+
+
+def shipped_curve(profile: KubeletProfile, version: KubernetesVersion) -> Curve | None:
+    """The curve that a kubelet of that release really follows with the profile; None if it does not start with it."""
+    curve = effective_curve(profile, version, deviations=as_shipped(kubelet_version(profile, version)))
+    return None if isinstance(curve, Refusal) else curve

@@ -13,8 +13,7 @@ import math
 
 import msgspec
 
-from crashloop.model.config import Curve
-from crashloop.model.in_force import InForce
+from crashloop.model.config import Curve, InForce
 from crashloop.model.lateness import DETECTION_S, latest_s, polls
 from crashloop.model.variants import (
     COUNTER_COLLECTED,

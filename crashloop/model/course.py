@@ -11,13 +11,12 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-from crashloop.model.completion import complete_s
+from crashloop.model.api_server import as_stored
+from crashloop.model.config import in_force
 from crashloop.model.gates import kubelet_version
-from crashloop.model.in_force import in_force
 from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
-from crashloop.model.rehearsal import Rehearsal, rehearse
-from crashloop.model.stored_pod import as_stored
+from crashloop.model.rehearsal import Rehearsal, complete_s, rehearse
 from crashloop.model.variants import as_shipped
 from crashloop.spec.pod import Handler, Pod, Probe
 from crashloop.spec.profile import KubeletProfile

@@ -1,14 +1,31 @@
-"""The input of the backoff model about one container: its lives, and changes of its counter between them.
+"""The lives of a container, the marks between them, and what a mark does to the counter and to a wait into which it falls.
 
-All times are seconds of one clock. Entries are in order of time: a mark during a life, or during the wait after it,
-follows that life.
+All times are seconds of one clock. Entries are in order of time: a mark during a life, or during the wait after it, follows that
+life. Marks are what else than exits and restarts changes a container's counter, or cuts its wait short.
+
+Theory of operation. Counters are in the kubelet's memory, so a restarted kubelet has none and starts waiting containers at
+once. A counter belongs to a container with its image and resources, so a change of either begins a new one. A delay is
+counted from an exit, so without a known exit none is due. In the effect of a failed start attempt on the counter, the
+kubelet differs from the documentation.
+Source: KEP-5593, Upgrade / Downgrade Strategy ("not cached"); pkg/kubelet/kuberuntime/helpers.go@v1.37.1 GetBackoffKey;
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
+
+Where an object that the container needs is missing, no start can succeed for a while. The kubelet tries again after 10 to 15 s
+and a tick, or when the shortest backoff of the pod is over. A start that failed is no restart, so the delay stays as it was. In
+fact every attempt doubles it, also one that fails: how many there were is only known within limits.
+Source: documentation, Pod Lifecycle, "Container restarts"; pkg/kubelet/pod_workers.go@v1.37.1 completeWork,
+pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """
 
+import math
+from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
 
-from crashloop.model.in_force import InForce
+from crashloop.model.config import InForce
+from crashloop.model.counter import Branch, Setting
+from crashloop.model.variants import BACKOFF_HOLDS_UP_OTHERS, FAILED_STARTS_COUNT
 
 
 class Lived(msgspec.Struct, frozen=True):
@@ -73,3 +90,120 @@ class StartsBlocked(msgspec.Struct, frozen=True):
 
 Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed | StartsBlocked
 Observed = Lived | Mark
+
+
+RETRY_LEAST_S, RETRY_S = 10.0, 16.0
+"""A failed start is tried again after so long: pkg/kubelet/pod_workers.go@v1.37.1, backOffPeriod with its jitter, and a tick."""
+LONGEST_RETRY_S = 91.0
+"""The longest time to the next attempt in a pod with a container in backoff: 60 s with their jitter, and a tick."""
+
+
+def retry_s(deviations: frozenset[str], *, beside_backoff: bool) -> float:
+    """The longest time from when a start can succeed to the attempt that does."""
+    return LONGEST_RETRY_S if beside_backoff and BACKOFF_HOLDS_UP_OTHERS in deviations else RETRY_S
+
+
+def blocked(
+    branch: Branch, from_s: float, until_s: float, setting: Setting, *, late_s: float = 0.0
+) -> tuple[Branch, ...]:
+    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` (math.inf: never again) after the exit.
+
+    `late_s`: for how long the host held the kubelet up before that.
+    """
+    if until_s <= branch.delay_s or from_s > branch.latest_s + late_s:
+        return (branch,)
+    latest = max(branch.latest_s, until_s + RETRY_S)
+    kept = msgspec.structs.replace(branch, latest_s=latest)
+    endless = until_s == math.inf
+    if endless or FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
+        return (kept,)
+    return tuple(_after_attempts(branch, from_s, until_s, setting, branch.latest_s + late_s))
+
+
+def _after_attempts(
+    branch: Branch, from_s: float, until_s: float, setting: Setting, latest_s: float
+) -> Iterator[Branch]:
+    """One branch for each number of attempts that can have failed by `until_s`; the first comes by `latest_s`."""
+    delay_s, next_s, failed = branch.delay_s, branch.next_delay_s, 0
+    soonest_s = max(delay_s, from_s)
+    while soonest_s < until_s and next_s is not None:
+        # The attempt after so many failed ones comes between these two moments.
+        if latest_s >= until_s:
+            yield _after_failed_starts(branch, delay_s, next_s, until_s, failed)
+        failed, delay_s, next_s = failed + 1, next_s, setting.curve.after(next_s)
+        soonest_s = max(soonest_s + RETRY_LEAST_S, delay_s)
+        latest_s = max(latest_s + RETRY_S, setting.latest_s(delay_s))
+    if next_s is not None:
+        yield _after_failed_starts(branch, delay_s, next_s, until_s, failed)
+
+
+def _after_failed_starts(branch: Branch, delay_s: float, next_s: float, until_s: float, failed: int) -> Branch:
+    reason = f"{failed} failed starts counted, so the counter says {delay_s:g} s" if failed else branch.reason
+    latest_s = max(branch.latest_s, until_s, delay_s * 1.5) + RETRY_S
+    return msgspec.structs.replace(branch, delay_s=delay_s, latest_s=latest_s, next_delay_s=next_s, reason=reason)
+
+
+KUBELET_BACK_S = 20.0
+"""A kubelet that starts again looks at its pods within this time."""
+
+
+def forgets(mark: Mark) -> bool:
+    """Whether a mark gives the container a new counter.
+
+    No text says what a changed container does to the counter: KEP-5593, "Late recovery", leaves it out of scope.
+    """
+    return isinstance(mark, CounterLost | KeyChanged)
+
+
+def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """What may become of a wait into which a mark fell, `at_s` seconds after the exit."""
+    if isinstance(mark, KeyChanged) and branch.delay_s <= at_s:
+        return _changed_when_over(branch, at_s, setting)
+    return (_one_disturbed(branch, mark, at_s, setting),)
+
+
+def _changed_when_over(branch: Branch, at_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """A change at a time at which the wait is over: the start attempt came before it, by the old key, or after it."""
+    replace = msgspec.structs.replace
+    latest_s = max(branch.latest_s, at_s + setting.latest_s(0.0))
+    before = replace(branch, next_delay_s=None, before=None)
+    return before, replace(branch, latest_s=latest_s, next_delay_s=setting.curve.initial_s)
+
+
+def _one_disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> Branch:
+    replace = msgspec.structs.replace
+    sooner_s = min(branch.delay_s, at_s)
+    if isinstance(mark, CounterLost) and not branch.knows_exit:
+        return replace(branch, latest_s=max(branch.latest_s, at_s + KUBELET_BACK_S), before=None)
+    if isinstance(mark, CounterLost):
+        return replace(
+            branch,
+            delay_s=sooner_s,
+            latest_s=at_s + KUBELET_BACK_S,
+            reason="the kubelet started again and has lost the counter",
+            next_delay_s=setting.curve.initial_s,
+        )
+    if isinstance(mark, DeadContainerRemoved):
+        reason = "the exited instance is gone, so no delay is due"
+        return replace(branch, delay_s=sooner_s, reason=reason, next_delay_s=None)
+    if isinstance(mark, StartAttemptFailed):
+        retried_s = at_s + RETRY_S
+        if FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
+            return replace(branch, latest_s=max(branch.latest_s, retried_s))
+        delay_s = branch.next_delay_s
+        return replace(
+            branch,
+            delay_s=delay_s,
+            latest_s=max(setting.latest_s(delay_s), retried_s),
+            reason=f"a start attempt failed, which counted, so the counter says {delay_s:g} s",
+            next_delay_s=setting.curve.after(delay_s),
+        )
+    if not isinstance(mark, KeyChanged):
+        return branch
+    return replace(
+        branch,
+        delay_s=sooner_s,
+        latest_s=at_s + setting.latest_s(0.0),
+        reason=f"the container's {mark.part} changed, so its counter is a new one",
+        next_delay_s=setting.curve.initial_s,
+    )

@@ -1,30 +1,78 @@
-"""The prediction for a scenario: exits and decisions, delays, final phase; or for a kubelet's start.
+"""The prediction for a scenario: admission, exits and decisions, delays, final phase; or for a kubelet's start.
 
 Theory of operation. `predict` combines the parts of the model for one scenario on one node: the node's curve
-(config.py), the pod's exits and decisions (rehearsal.py), its final phase (phase.py). Delays are not predicted in
+(config.py), the pod's exits and decisions (rehearsal.py), its final phase (pod_status.py). Delays are not predicted in
 advance: `Prediction.dues_for` derives them from the lives that were observed (backoff.py). The rehearsal knows only the
 configuration that the node begins with; a kubelet that a scenario restarts with another one shows in the lives.
+
+Before that a pod has to get to run: the scheduler places it on its node, and the kubelet takes it. Of the features here only
+RestartAllContainersOnContainerExits is declared by nodes: the scheduler keeps pods with such a rule from nodes without it, and a
+kubelet rejects one that is bound to it nevertheless, also when it starts again and finds it running. ContainerRestartRules is
+not declared: a kubelet without it takes the pod and goes by the pod's restart policy. What the API server makes of a pod is in
+api_server.py.
+Source: KEP-5532, Version Skew Strategy and Upgrade / Downgrade Strategy; KEP-5328 (NodeDeclaredFeatures);
+pkg/scheduler/framework/plugins/nodedeclaredfeatures, pkg/kubelet/lifecycle/handlers.go@v1.37.1.
 """
 
 import math
 from collections.abc import Iterable
+from enum import StrEnum
 
 import msgspec
 
-from crashloop.model.admission import Admission, kubelet_rejects, scheduler_places
 from crashloop.model.backoff import Due, dues
-from crashloop.model.config import Curve, Refusal, effective_curve, unknown_flag
+from crashloop.model.config import Curve, InForce, Refusal, effective_curve, in_force, unknown_flag
 from crashloop.model.counter import Setting
-from crashloop.model.in_force import InForce, in_force
+from crashloop.model.gates import NODE_DECLARED_FEATURES_GATE, enabled_by_default, is_enabled
 from crashloop.model.lives import Observed
-from crashloop.model.phase import FAILED, PENDING, SUCCEEDED
 from crashloop.model.planned_exit import PlannedExit
+from crashloop.model.pod_status import FAILED, PENDING, SUCCEEDED
 from crashloop.model.rehearsal import Rehearsal, rehearse
-from crashloop.model.variants import DOCUMENTED, require_known
+from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD, require_known
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.pod import Action, Pod
+from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
+
+
+class Admission(StrEnum):
+    """What becomes of a pod before any of its containers starts."""
+
+    RUNS = "runs"
+    REJECTED = "rejected"
+    """Its kubelet fails it."""
+    UNPLACED = "unplaced"
+    """The scheduler leaves it Pending."""
+
+
+def needs_restart_all(pod: Pod) -> bool:
+    """Whether a pod requires a node with RestartAllContainersOnContainerExits."""
+    return any(rule.action is Action.RESTART_ALL_CONTAINERS for each in pod.containers for rule in each.rules)
+
+
+def kubelet_rejects(
+    pod: Pod, gates: dict[str, bool], version: KubernetesVersion, deviations: frozenset[str] = DOCUMENTED
+) -> bool:
+    """Whether the kubelet fails a pod that is bound to it instead of running it."""
+    # "the action is ignored" -- KEP-5532, Version Skew Strategy
+    return (
+        needs_restart_all(pod)
+        and is_enabled(NODE_DECLARED_FEATURES_GATE, gates, version)
+        and not is_enabled(RESTART_ALL_GATE, gates, version)
+        and RESTART_ALL_OFF_REJECTS_POD in deviations
+    )
+
+
+def scheduler_places(
+    pod: Pod, gates: dict[str, bool], version: KubernetesVersion, scheduler_version: KubernetesVersion
+) -> bool:
+    """Whether a scheduler with the gates of its release binds a pod to a node with these gates and that version."""
+    declared = is_enabled(NODE_DECLARED_FEATURES_GATE, gates, version) and is_enabled(RESTART_ALL_GATE, gates, version)
+    return (
+        declared or not needs_restart_all(pod) or not enabled_by_default(NODE_DECLARED_FEATURES_GATE, scheduler_version)
+    )
+
 
 _SYNCS_THE_POD = (
     InterventionKind.ANNOTATE,

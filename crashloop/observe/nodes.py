@@ -9,9 +9,8 @@ import msgspec
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader
-from crashloop.model.config import Curve
+from crashloop.model.config import Curve, profile_of, shipped_curve
 from crashloop.model.gates import RELEASES
-from crashloop.model.profile_match import profile_of, shipped_curve
 from crashloop.record.channels.node_restarts import NodeSign, sign_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion

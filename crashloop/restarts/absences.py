@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from crashloop.history.recording import Done
-from crashloop.model.surroundings import KNOWN_WITHIN_S
+from crashloop.model.after_restart import KNOWN_WITHIN_S
 from crashloop.restarts.case import Case
 from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, ConfigObject
 from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind, down_s

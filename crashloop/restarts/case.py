@@ -7,10 +7,10 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
-from crashloop.model.in_force import InForce
+from crashloop.model.api_server import as_stored
+from crashloop.model.config import InForce
 from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide, stranded
-from crashloop.model.stored_pod import as_stored
 from crashloop.model.variants import DOCUMENTED, Consulted
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind

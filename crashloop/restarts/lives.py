@@ -12,7 +12,7 @@ from itertools import pairwise
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.surroundings import SKIPPED
+from crashloop.model.after_restart import SKIPPED
 from crashloop.restarts.case import Case
 from crashloop.spec.program import Program
 

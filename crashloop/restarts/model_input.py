@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
 from crashloop.history.recording import PodHistory
+from crashloop.model.after_restart import ends_delay
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
@@ -16,7 +17,6 @@ from crashloop.model.lives import (
     StartAttemptFailed,
     StartsBlocked,
 )
-from crashloop.model.purged_exit import ends_delay
 from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import collected_early, ran, was_killed

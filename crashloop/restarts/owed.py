@@ -3,7 +3,7 @@
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.lateness import DETECTION_S, START_SHARE_S
-from crashloop.model.phase import FAILED, SUCCEEDED
+from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.model.restart import REDEFINED, Decided
 from crashloop.restarts.absences import SETTLED_NS
 from crashloop.restarts.case import Case

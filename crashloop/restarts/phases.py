@@ -12,7 +12,7 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.phase import (
+from crashloop.model.pod_status import (
     FAILED,
     IS_RUNNING,
     NEVER_STARTED,

@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
-from crashloop.model.job_course import job_course_of, replaced_course_of
+from crashloop.model.owner import job_course_of, replaced_course_of
 from crashloop.run.on_version import no_kubelet, pod_on_version, startup_on_version
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.owner import Deployment, Job, Owner, StaticPod

@@ -10,7 +10,7 @@ import msgspec
 
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
-from crashloop.model.profile_match import agrees, profile_of, shipped_curve
+from crashloop.model.config import agrees, profile_of, shipped_curve
 from crashloop.spec.profile import KubeletProfile, version_of, with_version
 from crashloop.spec.version import KubernetesVersion
 

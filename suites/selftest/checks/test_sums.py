@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.checks.judge import judge
-from crashloop.model.sums import computed
+from crashloop.model.restart_counts import computed_figure
 from crashloop.report.standing import Standing, reported
 from crashloop.spec.scenario import Claim, Figure, TextScenario
 from crashloop.verdict import Outcome, Verdict, VerdictMode, exit_code, run_outcome
@@ -65,4 +65,4 @@ def test_a_text_without_a_claim_is_refused() -> None:
     ],
 )
 def test_each_figure_is_computed_from_its_assumptions(change: dict[str, object], number: float) -> None:
-    assert computed(msgspec.structs.replace(RAPID, **change)) == pytest.approx(number)
+    assert computed_figure(msgspec.structs.replace(RAPID, **change)) == pytest.approx(number)

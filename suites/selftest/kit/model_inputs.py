@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from crashloop.model.api_server import Answer, FieldError, answer_to_create
 from crashloop.model.backoff import Due, dues
 from crashloop.model.config import Curve
 from crashloop.model.lives import Lived, Observed
 from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide
-from crashloop.model.validation import Answer, FieldError, answer
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy, RestartRule
 from crashloop.spec.profile import UNSET, KubeletProfile
@@ -106,7 +106,7 @@ def answered(
     gates: dict[str, bool] | None = None,
 ) -> Answer:
     """What the API server says to a pod with this one container."""
-    return answer({field: [{"name": "c", **container}]}, gates=gates or {}, version=version)
+    return answer_to_create({field: [{"name": "c", **container}]}, gates=gates or {}, version=version)
 
 
 def errors_of(container: dict[str, Any], **options: Any) -> list[FieldError]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from crashloop.model.admission import kubelet_rejects, needs_restart_all, scheduler_places
 from crashloop.model.gates import default_gates
+from crashloop.model.prediction import kubelet_rejects, needs_restart_all, scheduler_places
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
 from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE

@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.model.config import Curve
-from crashloop.model.restart_counts import (
-    advertised,
-    delays_s,
-    restart_moments_s,
-    restarts_by,
-    running,
-    slowest_wait_s,
-)
+from crashloop.model.restart_counts import advertised, delays_s, restart_moments_s, restarts_by, running, slowest_wait_s
 
 WINDOWS_S = (10, 30, 70, 300, 600, 1800)
 LONG_WINDOWS_S = WINDOWS_S[3:]

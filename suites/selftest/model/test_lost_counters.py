@@ -3,8 +3,7 @@
 import pytest
 
 from crashloop.model.backoff import dues
-from crashloop.model.config import Curve
-from crashloop.model.in_force import InForce
+from crashloop.model.config import Curve, InForce
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,

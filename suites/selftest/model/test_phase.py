@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.phase import IS_RUNNING, NEVER_STARTED, KnownState, StateKind, phase, terminated
+from crashloop.model.pod_status import IS_RUNNING, NEVER_STARTED, KnownState, StateKind, phase, terminated
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_STAYS_RUNNING, RULES_MATCH_KILLS
 from crashloop.spec.pod import Action, Container, ContainerKind, Pod, RestartPolicy, RestartRule, restart_in
 from crashloop.spec.profile import RESTART_RULES_GATE

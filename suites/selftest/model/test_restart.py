@@ -2,7 +2,9 @@
 
 import pytest
 
+from crashloop.model.after_restart import shown_exit_code
 from crashloop.model.restart import Decided, Decision
+from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.spec.pod import Action, Container, ContainerKind, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, container, decided
@@ -152,3 +154,8 @@ def test_a_decision_names_the_step_that_led_to_it(
     case: Container, exit_code: int, gates: dict[str, bool], expected: Decided
 ) -> None:
     assert decided(case, exit_code, gates=gates) == expected
+
+
+def test_the_previous_exit_is_shown_as_promised_and_137_by_the_kubelet() -> None:
+    assert shown_exit_code(88) == 88
+    assert shown_exit_code(88, frozenset({RESTART_ALL_HIDES_EXIT_CODE})) == 137

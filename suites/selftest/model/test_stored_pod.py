@@ -2,8 +2,8 @@
 
 import pytest
 
+from crashloop.model.api_server import as_stored, drops_policies
 from crashloop.model.course import course_of
-from crashloop.model.stored_pod import as_stored, drops_policies
 from crashloop.model.variants import API_SERVER_DROPS_POLICIES
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy, restart_in

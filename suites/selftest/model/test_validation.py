@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.model.validation import Answer, CauseReason, FieldError, answer
+from crashloop.model.api_server import Answer, CauseReason, FieldError, answer_to_create
 from suites.selftest.kit.model_inputs import V1_37, answered, errors_of, rule
 
 NEVER_WITH = {"restartPolicy": "Never"}
@@ -115,7 +115,7 @@ def test_all_findings_are_reported_at_once() -> None:
 
 def test_a_workload_names_the_path_of_its_template() -> None:
     spec = {"containers": [{"name": "c", "restartPolicy": "Rapid"}], "restartPolicy": "FastOnSuccess"}
-    found = answer(spec, gates={}, version=V1_37, path="spec.template.spec")
+    found = answer_to_create(spec, gates={}, version=V1_37, path="spec.template.spec")
     assert [error.path for error in found.errors] == [
         "spec.template.spec.restartPolicy",
         "spec.template.spec.containers[0].restartPolicy",

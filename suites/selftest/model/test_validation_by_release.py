@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.validation import Answer, CauseReason, FieldError
+from crashloop.model.api_server import Answer, CauseReason, FieldError
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.model_inputs import V1_33, V1_34, V1_35, V1_36, V1_37, answered, errors_of, rule

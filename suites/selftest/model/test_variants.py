@@ -5,21 +5,16 @@ from typing import Any
 
 import pytest
 
-from crashloop.model.admission import kubelet_rejects
+from crashloop.model.after_restart import ends_delay, may_be_hidden, probes_go_on, shown_exit_code
+from crashloop.model.api_server import as_stored
 from crashloop.model.backoff import dues
-from crashloop.model.blocked_start import retry_s
 from crashloop.model.config import Curve, effective_curve
-from crashloop.model.job import counted_restarts
-from crashloop.model.lives import Lived, Observed, StartAttemptFailed
-from crashloop.model.phase import KnownState, StateKind, phase
+from crashloop.model.lives import Lived, Observed, StartAttemptFailed, retry_s
+from crashloop.model.owner import counted_restarts, replaces_at_once
 from crashloop.model.planned_exit import failures_go_on, successes_go_on
-from crashloop.model.pod_start_samples import most_samples
-from crashloop.model.prediction import predict
-from crashloop.model.purged_exit import ends_delay, may_be_hidden
-from crashloop.model.replacement import replaces_at_once
+from crashloop.model.pod_status import KnownState, StateKind, most_start_samples, phase
+from crashloop.model.prediction import kubelet_rejects, predict
 from crashloop.model.restart import decide
-from crashloop.model.restart_all import probes_go_on, shown_exit_code
-from crashloop.model.stored_pod import as_stored
 from crashloop.model.variants import (
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
@@ -132,7 +127,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "new-sandbox-runs-containers-under-never-again": end_before_the_loss_of_a_sandbox,
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
-    "pod-start-measured-twice": lambda deviations: most_samples(5, deviations),
+    "pod-start-measured-twice": lambda deviations: most_start_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
     "ended-pods-are-replaced-at-once": replaces_at_once,
     "restart-all-off-rejects-pod": lambda deviations: kubelet_rejects(RESETTING, OFF, V1_37, deviations),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.model.waiting_reason import shows_by_s
+from crashloop.model.pod_status import shows_by_s
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 

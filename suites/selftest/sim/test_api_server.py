@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crashloop.checks.api import AnswersCase, check_answer, check_stored
 from crashloop.history.reduction import read_recording
-from crashloop.model.answers import predict_answers
+from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates
 from crashloop.sim.simulate import simulate_api
 from crashloop.spec.control_plane import ApiRequest

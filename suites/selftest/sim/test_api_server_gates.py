@@ -5,7 +5,7 @@ from random import Random
 from crashloop.checks.api import AnswersCase, check_answer, check_stored
 from crashloop.history.jsonl import to_line
 from crashloop.history.reduction import read_recording
-from crashloop.model.answers import predict_answers
+from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates
 from crashloop.sim import Fault
 from crashloop.sim.faults import ApiServerFault, behaviour_of

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
-from crashloop.model.profile_match import agrees
+from crashloop.model.config import agrees
 from crashloop.profiles import load_profile
 from crashloop.run.matching import Offer
 from crashloop.sim.behaviour import Behaviour

@@ -1,6 +1,6 @@
-"""The phase of a pod, from the states of its containers.
+"""What the API and the kubelet's metrics say of a pod: its phase, its waiting reason, the samples of its start.
 
-Theory of operation. A container counts by its state and by its latest exit: one that waits to be restarted counts as
+Theory of operation of the phase. A container counts by its state and by its latest exit: one that waits to be restarted counts as
 stopped, one that never ran as waiting. The first line that applies decides:
 1. a regular init container failed and is not restarted: Failed, whatever the pod's restart policy;
 2. an init container is still to do, or a container never started: Pending;
@@ -8,6 +8,16 @@ stopped, one that never ran as waiting. The first line that applies decides:
 4. all regular containers stopped: Running if one of them will be restarted, else Succeeded if all exited 0, else Failed.
 Sidecars that stopped do not count. Of a pod that is deleted, nothing is restarted any more.
 Source: documentation, Pod Lifecycle, Pod phase; KEP-5307, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1 getPhase.
+
+The waiting reason, which upstream may reword, so it is only reported. A sync writes the pod's status before it decides about
+starts, so a delay that one sync decides is visible from the next sync on. From 1.35 on an undisturbed pod is next synced when
+the delay is over, 60 to 90 s later at most: a delay of up to 60 s shows for about a second before the restart. Up to 1.34 it
+shows after 10 to 15 s. Any other sync shows it sooner. The free restart never shows it.
+Source: pkg/kubelet/kubelet.go@v1.37.1 SyncPod; pkg/kubelet/pod_workers.go@v1.37.1 completeWork.
+
+Samples of kubelet_pod_start_duration_seconds.
+Source: KEP-5593, "Monitoring Requirements"; pkg/kubelet/kubelet.go@v1.37.1 SyncPod, whose condition takes each first sync of a
+pod for its start.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,9 +25,16 @@ from enum import StrEnum
 
 import msgspec
 
+from crashloop.model.lateness import DETECTION_S, POKE_S, latest_s, polls
 from crashloop.model.restart import Decision, decide
-from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS, DOCUMENTED, RESTART_ALL_STAYS_RUNNING
+from crashloop.model.variants import (
+    CLEAN_EXIT_AFTER_KILL_STOPS,
+    DOCUMENTED,
+    POD_START_MEASURED_TWICE,
+    RESTART_ALL_STAYS_RUNNING,
+)
 from crashloop.spec.pod import Container, ContainerKind, Pod
+from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
@@ -97,7 +114,7 @@ def phase(
     # "pod phase Pending while the containers are restarted" -- KEP-5532, Design Details
     if any(state.being_reset for state in states.values()) and RESTART_ALL_STAYS_RUNNING not in deviations:
         return PENDING
-    if any(_failed(states[each.name]) and not restarts(each) for each in inits):
+    if any(_has_failed(states[each.name]) and not restarts(each) for each in inits):
         return FAILED
     if any(_to_do(states[each.name]) for each in inits) or (not initialized and any(map(_holds_up, sidecars))):
         return PENDING
@@ -129,10 +146,38 @@ def _to_do(state: KnownState) -> bool:
     return state.kind is StateKind.RUNNING or _never_started(state)
 
 
-def _failed(state: KnownState) -> bool:
+def _has_failed(state: KnownState) -> bool:
     return state.stopped and state.last_exit_code != 0
 
 
 def _holds_up(sidecar: KnownState) -> bool:
     """A sidecar that keeps the pod from being initialized."""
     return _never_started(sidecar) or (sidecar.kind is StateKind.RUNNING and not sidecar.started)
+
+
+WAITING_REASON = "CrashLoopBackOff"
+_LATEST_RESYNC_S = 91.0
+_LATEST_POLL_S = 16.0
+
+
+def shows_by_s(
+    due_s: float, version: KubernetesVersion, *, mode: Mode, other_sync_sources: bool = False
+) -> float | None:
+    """By when CrashLoopBackOff shows during a wait of `due_s`, in seconds from the exit; None for a free restart."""
+    if due_s <= 0:
+        return None
+    over_s = latest_s(due_s, version, mode=mode, other_sync_sources=other_sync_sources)
+    if mode is Mode.ANNOTATED:
+        return min(over_s, DETECTION_S + POKE_S)
+    if other_sync_sources:
+        return over_s
+    return min(over_s, DETECTION_S + (_LATEST_POLL_S if polls(version) else _LATEST_RESYNC_S))
+
+
+FOUND_PODS = 10
+"""Real kubelets also measure the pods that they find when they start; more are not on a node whose kubelet is restarted here."""
+
+
+def most_start_samples(pods: int, deviations: frozenset[str] = DOCUMENTED) -> int:
+    """The most samples of a kubelet that has started so many pods: one of each."""
+    return 2 * pods + FOUND_PODS if POD_START_MEASURED_TWICE in deviations else pods

@@ -1,14 +1,22 @@
-"""How a Job ends, by the statuses of its pods."""
+"""How a Job ends, what a ReplicaSet replaces, and how long a scenario with either takes."""
 
 import pytest
 
 from crashloop.model.course import Course
-from crashloop.model.job import JobEnd, JobPod, counted_restarts, job_end, replacement_s
-from crashloop.model.job_course import job_course_of
+from crashloop.model.owner import (
+    JobEnd,
+    JobPod,
+    counted_restarts,
+    job_course_of,
+    job_end,
+    replaced_course_of,
+    replacement_s,
+)
 from crashloop.model.variants import RESTART_ALL_COUNTS_EACH
-from crashloop.spec.owner import Job
+from crashloop.spec.control_plane import ControlPlane
+from crashloop.spec.owner import Deployment, Job
 from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
-from crashloop.spec.program import exits_with, runs
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.cases import MAX_2S
 from suites.selftest.kit.sim_kit import V1_37
@@ -69,24 +77,24 @@ def test_the_wait_for_the_next_pod_doubles_up_to_ten_minutes(failures: int, wait
     assert replacement_s(failures) == wait_s
 
 
-def course(job: Job, container: Container, policy: RestartPolicy) -> Course:
+def job_course(job: Job, container: Container, policy: RestartPolicy) -> Course:
     pod = Pod(containers=(container,), restart_policy=policy)
     scenario = PodScenario(name="s", profile=MAX_2S.name, pod=pod, until=Until(quiet_s=2), owner=job)
     return job_course_of(scenario, MAX_2S, V1_37)
 
 
 def test_every_pod_of_a_job_starts_its_sandbox_and_its_container() -> None:
-    found = course(Job(backoff_limit=2), Container(program=runs((1, 1))), NEVER)
+    found = job_course(Job(backoff_limit=2), Container(program=runs((1, 1))), NEVER)
     assert found.starts_s == (0.0, 0.0, 11.0, 11.0, 32.0, 32.0)
     assert found.soonest_s == 35.0
 
 
 def test_a_job_that_the_failure_policy_fails_makes_one_pod() -> None:
-    assert course(Job(fails_on=(1,)), Container(program=runs((1, 1))), NEVER).starts_s == (0.0, 0.0)
+    assert job_course(Job(fails_on=(1,)), Container(program=runs((1, 1))), NEVER).starts_s == (0.0, 0.0)
 
 
 def test_a_job_that_counts_restarts_makes_one_pod() -> None:
-    found = course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), ON_FAILURE)
+    found = job_course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), ON_FAILURE)
     assert len(found.starts_s) == 5
 
 
@@ -103,3 +111,25 @@ def test_a_pod_that_fails_takes_those_beside_it_along() -> None:
     assert job_end(TWO_AT_ONCE, NEVER, (running(), failed())) == JobEnd(end=PAST_LIMIT, failed=2, pods=2)
     done = JobPod(phase="Succeeded")
     assert job_end(TWO_AT_ONCE, NEVER, (failed(), done)) == JobEnd(end=PAST_LIMIT, failed=1, succeeded=1, pods=2)
+
+
+def deployment_course(program: Program) -> Course:
+    scenario = PodScenario(
+        name="s",
+        profile="max-2s",
+        control_plane=ControlPlane(),
+        pod=Pod(containers=(Container(program=program, restart_policy=RestartPolicy.NEVER),)),
+        until=Until(at_least_s=8.0, at_most_s=10.0),
+        owner=Deployment(),
+    )
+    return replaced_course_of(scenario, MAX_2S, V1_37)
+
+
+def test_a_sandbox_and_a_container_start_for_each_pod() -> None:
+    expected = deployment_course(exits_with(1))
+    assert expected.starts_s == (0, 0, 2.5, 2.5, 5, 5, 7.5, 7.5, 10, 10)
+    assert (expected.soonest_s, expected.latest_s) == (8.0, 10.0)
+
+
+def test_a_pod_that_runs_on_starts_once() -> None:
+    assert deployment_course(HOLDS).starts_s == (0, 0)
