@@ -19,8 +19,8 @@ import msgspec
 from crashloop.checks.checker import Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.starts import owed_starts
+from crashloop.history.clock import Fact
 from crashloop.history.recording import Done, PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.model.lateness import USUAL_START_S
 from crashloop.model.lives import retry_s
 from crashloop.restarts.absences import Absence, ObjectState, absences, missing_for

@@ -13,10 +13,10 @@ from itertools import zip_longest
 
 from crashloop.checks.checker import Need, Seen, Statement, checker, statements_about
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, worst_first
+from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.journal import last_words
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import may_be_hidden, shown_exit_code
 from crashloop.restarts.absences import SETTLED_NS, may_lag_ns, silent_ns

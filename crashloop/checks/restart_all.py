@@ -15,9 +15,9 @@ from typing import NamedTuple
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.samples import Wait, doubt_of, late_waits
+from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.history.statuses import RESTARTING_ALL, StatusReport
 from crashloop.model.pod_status import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide

@@ -32,9 +32,9 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.starts import first_success, startup_probe
+from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.model import student
 from crashloop.model.lateness import RELIST_S
 from crashloop.restarts.absences import missing_for

@@ -13,9 +13,9 @@ import msgspec
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
+from crashloop.history.clock import Fact, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
 from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case

@@ -1,7 +1,6 @@
 """What was seen: events, their JSON Lines form, and the reduction to container instances. Pure.
 
-In the order in which to read: event.py (one line), jsonl.py (what may be wrong with the lines), lines.py and payload.py
-(what a line holds), recording.py (what remains of a file), reduction.py and pods.py (how), instances.py (two ground
-truths made one), stamps.py, clock.py, host.py, statuses.py (moments, clocks, stalls, statements), journal.py (a
-container's own journal).
+In the order in which to read: event.py (one line, and what may be wrong with the lines), lines.py and payload.py (what a line
+holds), recording.py (what remains of a file), reduction.py and pod_reduction.py (how), instances.py (two ground truths made
+one), clock.py, host.py, statuses.py (moments and clocks, stalls, statements), journal.py (a container's own journal).
 """

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel
+from crashloop.history.clock import Clocks, Fact
+from crashloop.history.event import Channel, Damage
 from crashloop.history.host import HostRecord
 from crashloop.history.instances import Contradiction, Instance
-from crashloop.history.jsonl import Damage
 from crashloop.history.payload import (
     REFUSED,
     AcceptedContainer,
@@ -23,7 +22,6 @@ from crashloop.history.payload import (
     RequestData,
     SampleData,
 )
-from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 

@@ -6,11 +6,10 @@ from typing import Any
 
 from crashloop.history import lines
 from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel
+from crashloop.history.event import Channel, Damage, read_lines
 from crashloop.history.host import HostRecord
-from crashloop.history.jsonl import Damage, read_lines
 from crashloop.history.lines import AnyLine, Line, decode_line
-from crashloop.history.pods import PodReducer
+from crashloop.history.pod_reduction import PodReducer
 from crashloop.history.recording import (
     AnnotationPeriod,
     ApiAnswer,

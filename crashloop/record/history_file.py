@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.history.event import Event
-from crashloop.history.jsonl import to_line
+from crashloop.history.event import Event, to_line
 
 
 class HistoryFile:

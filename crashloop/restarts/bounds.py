@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from crashloop.history.clock import Fact, Span
 from crashloop.history.event import Channel
-from crashloop.history.stamps import Fact, Span
 from crashloop.model.backoff import Due
 from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.model.restart import Decision

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
+from crashloop.history.clock import Fact
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, Gap, PodHistory, Recording
-from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.restarts.absences import outages
 from crashloop.restarts.case import Case

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.stamps import Fact
 from crashloop.model.after_restart import SKIPPED
 from crashloop.restarts.case import Case
 from crashloop.spec.program import Program

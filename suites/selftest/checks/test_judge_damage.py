@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crashloop.checks.judge import judge
-from crashloop.history.event import Event
-from crashloop.history.jsonl import to_line
+from crashloop.history.event import Event, to_line
 from crashloop.history.reduction import read_recording
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, good, question, renamed

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from crashloop.history.event import Event
-from crashloop.history.jsonl import Damage, Numbered, to_line
+from crashloop.history.event import Damage, Event, Numbered, to_line
 from suites.selftest.kit.cases import CRASHING, good, renamed
 from suites.selftest.kit.histories import History
 from suites.selftest.kit.history_lines import read_events

@@ -3,9 +3,8 @@
 import pytest
 
 from crashloop.history.clock import Clocks
-from crashloop.history.event import Channel, Kind
+from crashloop.history.event import Channel, Damage, Kind
 from crashloop.history.host import HostRecord
-from crashloop.history.jsonl import Damage
 from suites.selftest.kit.cases import CRASHING, GOOD, good
 from suites.selftest.kit.histories import History, ns
 

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
-from crashloop.history.event import Channel, Event, Kind
-from crashloop.history.jsonl import Numbered
+from crashloop.history.event import Channel, Event, Kind, Numbered
 from crashloop.record.history_ends import begin_event, start_history
 from crashloop.record.nodes import node_event
 from crashloop.record.pod_recording import PodRecording

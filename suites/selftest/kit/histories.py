@@ -12,9 +12,8 @@ from typing import Any, Self
 
 import msgspec
 
-from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
+from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind, to_line
 from crashloop.history.journal import last_words
-from crashloop.history.jsonl import to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.spec.pod import ContainerKind

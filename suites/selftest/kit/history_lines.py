@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from crashloop.history.event import Event
-from crashloop.history.jsonl import Damage, Numbered, read_lines
+from crashloop.history.event import Damage, Event, Numbered, read_lines
 
 _decode = msgspec.json.Decoder(Event).decode
 

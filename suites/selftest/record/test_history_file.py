@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.history.event import Event, Kind
-from crashloop.history.jsonl import Damage, Numbered
+from crashloop.history.event import Damage, Event, Kind, Numbered
 from crashloop.record.channels.events import recorder_event
 from crashloop.record.history_ends import begin_event, end_events
 from crashloop.record.history_file import HistoryFile

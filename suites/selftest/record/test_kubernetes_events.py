@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.history.event import Channel, Event, Kind
-from crashloop.history.jsonl import to_line
+from crashloop.history.event import Channel, Event, Kind, to_line
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.events import Sink

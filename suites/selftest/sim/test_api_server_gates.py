@@ -3,7 +3,7 @@
 from random import Random
 
 from crashloop.checks.api import AnswersCase, check_answer, check_stored
-from crashloop.history.jsonl import to_line
+from crashloop.history.event import to_line
 from crashloop.history.reduction import read_recording
 from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates

@@ -6,8 +6,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from crashloop.history.event import Channel, Event, Kind
-from crashloop.history.jsonl import to_line
+from crashloop.history.event import Channel, Event, Kind, to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.pods.program import beat_command
