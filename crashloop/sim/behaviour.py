@@ -5,7 +5,7 @@ delay grows, whether the key of a counter includes the container's name, the num
 fault is a small local change, and a new one is a row in crashloop/sim/faults.
 """
 
-from crashloop.sim.company_behaviour import CompanyBehaviour
+from crashloop.sim.context_behaviour import CompanyBehaviour
 from crashloop.spec.pod import RestartPolicy
 
 S = 1_000_000_000
@@ -61,7 +61,7 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     from_whole_second: bool = False
     """Measures a delay from the exit in whole seconds, as statuses state it."""
 
-    # How punctual it is (backoff.py, worker.py)
+    # How punctual it is (backoff.py, pod_worker.py)
     delay_factor: float = 1.0
     early_ns: int = 0
     prompt: bool = False
@@ -292,7 +292,7 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     counts_alone: bool = True
     kills_alone_after_ns: int | None = None
 
-    # Images of a registry (puller.py)
+    # Images of a registry (dependency.py)
     pulls: str = "by policy"
     """How often a restart pulls its image: by policy, always, once (at the first start alone), or twice (where it is due)."""
     keeps_first_image: bool = False
@@ -356,13 +356,13 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     final_status: str = "true"
     """What is stated when a pod is deleted: true, nothing, killed (137 for every container), or regular (no init containers)."""
 
-    # Its log (sync.py)
+    # Its log (instrumentation.py)
     log_growth: float = 0.0
     """Share by which the lines of each restart grow with its number."""
     log_doubles_from: int | None = None
     """Restart from which on each line is written twice."""
 
-    # Its metrics (metrics.py)
+    # Its metrics (instrumentation.py)
     pod_start_moments: tuple[str, ...] = ("first sync", "running")
     """When it observes kubelet_pod_start_duration_seconds for a pod: at its first sync, when it runs, at every sync, or at every
     look that finds a start held back."""
@@ -375,7 +375,7 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     gates_stated: str = "true"
     """The gates in kubernetes_feature_enabled: true, off (all of them), stable (without their stage), or hidden."""
 
-    # Static pods (static_player.py, restart_delay.py)
+    # Static pods (owner_player.py, backoff.py)
     mirror_returns_ms: tuple[float, float] | None = (50, 1_100)
     """Until a deleted mirror pod is there again; None: never."""
     mirror_states: bool = True

@@ -1,4 +1,4 @@
-"""A kubelet's reading of its configuration: gates by release, defaults, refusals, the effective curve.
+"""A kubelet's reading of its configuration: Go durations, gates by release, defaults, refusals, the effective curve.
 
 Theory of operation. A kubelet first fills in defaults, which depend on the gates, then validates, then picks the curve:
 the maximum is the configured period; the initial delay is 10 s, 1 s with ReduceDefaultCrashLoopBackOffDecay, and never
@@ -6,14 +6,63 @@ above the maximum. pkg/features/kube_features.go, pkg/kubelet/apis/config/v1beta
 validation.go and kubelet.go newCrashLoopBackOff, all @v1.37.1; KEP-5593 and KEP-4603 differ in places.
 """
 
+import re
+from fractions import Fraction
 from typing import Any
 
 import msgspec
 
 from crashloop.sim.behaviour import Behaviour, S
-from crashloop.sim.duration import BadDuration, parse, spell
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+
+_UNITS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_PART = re.compile(r"(?P<number>\d+\.?\d*|\.\d+)(?P<unit>[^\d.]*)")
+
+
+class BadDuration(ValueError):
+    """Text that Go's time.ParseDuration refuses; the message is Go's own."""
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of a Go duration such as `1m30s` or `999.9ms`. Raises BadDuration."""
+    sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
+    if rest == "0":
+        return 0
+    total, at = Fraction(0), 0
+    while at < len(rest):
+        part = _PART.match(rest, at)
+        if part is None:
+            raise BadDuration(f'time: invalid duration "{text}"')
+        if not part["unit"]:
+            raise BadDuration(f'time: missing unit in duration "{text}"')
+        if part["unit"] not in _UNITS:
+            raise BadDuration(f'time: unknown unit "{part["unit"]}" in duration "{text}"')
+        total += Fraction(part["number"]) * _UNITS[part["unit"]]
+        at = part.end()
+    if not rest:
+        raise BadDuration(f'time: invalid duration "{text}"')
+    return sign * int(total)
+
+
+def spell(ns: int) -> str:
+    """The duration as Go prints it: `2s`, `1m20s`, `5m0s`, `300ms`."""
+    if ns < _UNITS["s"]:
+        return "0s" if ns == 0 else f"{ns / _UNITS['ms']:g}ms"
+    minutes, below = divmod(ns, _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{below / _UNITS['s']:.9f}".rstrip("0").rstrip(".")
+    return (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{seconds}s"
+
 
 MAX_PERIOD = "KubeletCrashLoopBackOffMax"
 REDUCED = "ReduceDefaultCrashLoopBackOffDecay"
@@ -72,13 +121,13 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     release = (version if own is None else KubernetesVersion.parse(own)).release
     gates = default_gates(release)
     # Decoding comes first; defaults are filled in, and gates set for them, on what was decoded.
-    config = _read(profile, behaviour)
+    config = _with_drop_ins(profile, behaviour)
     raw = (config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
     raw = _with_unit(raw, behaviour)
     if raw is not None and not isinstance(raw, str):
         return StartRefusal(f"json: cannot unmarshal {_json_type(raw)} into Go value of type string")
     try:
-        period = parse(raw) if raw is not None else None
+        period = parse_duration(raw) if raw is not None else None
     except BadDuration as error:
         return StartRefusal(f"failed to load kubelet config file, error: {error}")
     refusal = _set_gates(gates, config.get("featureGates") or {}, release)
@@ -95,15 +144,15 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
     if refusal is not None and not behaviour.accepts_invalid:
         return refusal
     if behaviour.refuses_valid and refusal is None:
-        return _invalid("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
+        return _refusal_by_validation("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
     followed = period if behaviour.drop_ins_set_curve else _period_of_file(profile, period)
-    initial, maximum = _curve(followed, gates, behaviour)
+    initial, maximum = _effective_curve(followed, gates, behaviour)
     return Effective(
         gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(config, period, behaviour), release=release
     )
 
 
-def _read(profile: KubeletProfile, behaviour: Behaviour) -> dict[str, Any]:
+def _with_drop_ins(profile: KubeletProfile, behaviour: Behaviour) -> dict[str, Any]:
     """The file with the drop-in files on top, in their order; a field of the file that none of them names stays."""
     config = dict(profile.config)
     for drop_in in profile.drop_ins[:: behaviour.drop_in_step] if behaviour.drop_in_step else ():
@@ -116,7 +165,7 @@ def _read(profile: KubeletProfile, behaviour: Behaviour) -> dict[str, Any]:
 def _period_of_file(profile: KubeletProfile, stated: int | None) -> int | None:
     """The maximum of the configuration file alone, if that has one."""
     raw = (profile.config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
-    return parse(raw) if isinstance(raw, str) else stated
+    return parse_duration(raw) if isinstance(raw, str) else stated
 
 
 def _with_unit(raw: Any, behaviour: Behaviour) -> Any:
@@ -132,13 +181,15 @@ def _with_unit(raw: Any, behaviour: Behaviour) -> Any:
 def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> StartRefusal | None:
     for name, value in wanted.items():
         if name in _GATES and name not in gates:
-            return _panic(f"unrecognized feature gate: {name}")
+            return _refusal_by_panic(f"unrecognized feature gate: {name}")
         if name == DECLARED and release >= (1, 37) and not value:
-            return _panic(f"cannot set feature gate {name} to false, feature is locked to true")
+            return _refusal_by_panic(f"cannot set feature gate {name} to false, feature is locked to true")
         gates[name] = value
     missing = [name for name in (RULES, DECLARED) if not gates.get(name)]
     if gates.get(RESET) and missing:
-        return _panic(f"{RESET} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
+        return _refusal_by_panic(
+            f"{RESET} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
+        )
     return None
 
 
@@ -146,19 +197,19 @@ def _validate(period: int | None, gate: bool, behaviour: Behaviour) -> StartRefu
     if period is None:
         return None
     if not gate:
-        return _invalid(
+        return _refusal_by_validation(
             f"FeatureGate {MAX_PERIOD} not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set"
         )
     compared = period if behaviour.validates_sign else abs(period)
     step = behaviour.validated_step_ns
     if not S <= compared // step * step <= 300 * S:
-        return _invalid(
+        return _refusal_by_validation(
             f"CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / S:g} seconds) must be set between 1s and 300s"
         )
     return None
 
 
-def _curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> tuple[int, int]:
+def _effective_curve(period: int | None, gates: dict[str, bool], behaviour: Behaviour) -> tuple[int, int]:
     reduced = gates[REDUCED] and behaviour.heeds_reduced_decay
     initial = S if reduced else 10 * S
     lowest = 60 * S if reduced else 300 * S
@@ -187,13 +238,13 @@ def _json_type(raw: object) -> str:
     return "number" if isinstance(raw, int | float) else "object"
 
 
-def _invalid(text: str) -> StartRefusal:
+def _refusal_by_validation(text: str) -> StartRefusal:
     return StartRefusal(
         f"failed to validate kubelet configuration, error: invalid configuration: {text}, path: config.yaml"
     )
 
 
-def _panic(text: str) -> StartRefusal:
+def _refusal_by_panic(text: str) -> StartRefusal:
     return StartRefusal(
         f"panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: {text}",
         exit_code=2,

@@ -7,20 +7,18 @@ from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
-from crashloop.sim.admission import UNSCHEDULABLE, holds_back
 from crashloop.sim.behaviour import S
 from crashloop.sim.completion import Completion
 from crashloop.sim.config import Effective, StartRefusal
-from crashloop.sim.environment import World
-from crashloop.sim.host import MS
+from crashloop.sim.control_plane import UNSCHEDULABLE, holds_back, manifest, stored_pod
+from crashloop.sim.host import MS, Action, Steps, World
+from crashloop.sim.instance import SimulatedInstance
+from crashloop.sim.instrumentation import state_series
 from crashloop.sim.kubelet import Kubelet
-from crashloop.sim.loop import Action, Steps
-from crashloop.sim.manifest import manifest, stored_pod
-from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.pod import SimPod
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.state_metrics import state_series
-from crashloop.sim.status_writer import StatusWriter
+from crashloop.sim.status_manager import StatusWriter
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
 from crashloop.spec.intervention import Intervention, InterventionKind, down_s

@@ -1,13 +1,76 @@
-"""The host of the simulated node: durations, losses of evidence, resolution of clocks."""
+"""The host of the simulated node, in virtual time: durations, losses of evidence, resolution of clocks.
+
+Virtual time: actions run in the order of their planned times, and the clock jumps from one to the next.
+"""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 
 from crashloop.history.event import Channel
 from crashloop.sim.behaviour import S
+
+Action = Callable[[], None]
+Steps = Iterator[int]
+"""A procedure that takes time: it yields the nanoseconds it sleeps."""
+
+
+def ignore(*_: object) -> None:
+    """Nobody listens."""
+
+
+class Loop:
+    """A queue of actions in virtual nanoseconds."""
+
+    def __init__(self, now_ns: int, awake: Callable[[int], int]) -> None:
+        """`awake` moves a time out of a stall of the host: nothing happens while it stands still."""
+        self.now = now_ns
+        self._awake = awake
+        self._queue: list[tuple[int, int, Action]] = []
+        self._planned = 0
+        self._ended = False
+
+    def at(self, t_ns: int, action: Action) -> None:
+        """Run the action at that time, or now if it is past."""
+        self._planned += 1
+        heappush(self._queue, (self._awake(max(t_ns, self.now)), self._planned, action))
+
+    def after(self, delay_ns: int, action: Action) -> None:
+        self.at(self.now + delay_ns, action)
+
+    def spawn(self, steps: Steps, done: Action | None = None) -> None:
+        """Run a procedure from now on, and then `done`."""
+
+        def resume() -> None:
+            for delay_ns in steps:
+                self.after(delay_ns, resume)
+                return
+            if done is not None:
+                done()
+
+        resume()
+
+    def stop(self) -> None:
+        """End `run` after the present action."""
+        self._ended = True
+
+    def run(self, until_ns: int) -> None:
+        """Run what is planned up to that time, or until `stop`."""
+        queue = self._queue
+        while queue and not self._ended:
+            t_ns, _, action = queue[0]
+            if t_ns > until_ns:
+                break
+            heappop(queue)
+            self.now = t_ns
+            action()
+        if not self._ended:
+            self.now = max(self.now, until_ns)
+
 
 MS = 1_000_000
 
@@ -131,11 +194,11 @@ class SimulatedHost:
 
     def awake(self, t_ns: int) -> int:
         """The first time from `t_ns` on at which the host is not stalled."""
-        return _after(self.stalls, self._stalls_from, t_ns)
+        return _first_outside(self.stalls, self._stalls_from, t_ns)
 
     def thawed(self, t_ns: int) -> int:
         """The first time from `t_ns` on at which the node gets a CPU."""
-        return _after(self.frozen, self._frozen_from, t_ns)
+        return _first_outside(self.frozen, self._frozen_from, t_ns)
 
     def takes_ms(self, between: Range) -> int:
         """Nanoseconds drawn from a range of milliseconds."""
@@ -170,7 +233,7 @@ class SimulatedHost:
         return any(gap.from_ns <= t_ns < gap.to_ns for gap in self.gaps.get(channel, ()))
 
 
-def _after(spans: tuple[HostSpan, ...], from_ns: list[int], t_ns: int) -> int:
+def _first_outside(spans: tuple[HostSpan, ...], from_ns: list[int], t_ns: int) -> int:
     """The first time from `t_ns` on outside of these spans, by their beginnings."""
     before = bisect_right(from_ns, t_ns) - 1
     return max(t_ns, spans[before].to_ns) if before >= 0 else t_ns
@@ -194,3 +257,10 @@ def _walk(chance: Random, per_min: float, length_s: Range, at_ns: int, end_ns: i
         until = at_ns + int(_draw(chance, length_s))
         yield HostSpan(at_ns, until)
         at_ns = until + S
+
+
+class World(NamedTuple):
+    """One simulation."""
+
+    loop: Loop
+    host: SimulatedHost

@@ -6,24 +6,39 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Kind
-from crashloop.sim.admission import REJECTED, rejects
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
-from crashloop.sim.configuration import Configuration
-from crashloop.sim.connection import Connection
-from crashloop.sim.environment import World
-from crashloop.sim.loop import Steps
-from crashloop.sim.metrics import Metrics
-from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.control_plane import REJECTED, rejects
+from crashloop.sim.dependency import Configuration, Puller
+from crashloop.sim.host import Steps, World
+from crashloop.sim.instance import SimulatedInstance
+from crashloop.sim.instrumentation import Metrics
+from crashloop.sim.pod import SimPod
 from crashloop.sim.policy import Policies
-from crashloop.sim.puller import Puller
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.status_writer import StatusWriter
+from crashloop.sim.status_manager import Connection, StatusWriter
 from crashloop.sim.sync import PodSync
-from crashloop.sim.turns import Turns
 from crashloop.spec.pod import Container
+
+LOOK_NS = S // 50
+
+
+class Turns:
+    """A lock that all pods of a node share."""
+
+    def __init__(self) -> None:
+        self._taken = False
+
+    def one_at_a_time(self, steps: Steps) -> Steps:
+        """The procedure, begun when no other one is under way."""
+        while self._taken:
+            yield LOOK_NS
+        self._taken = True
+        yield from steps
+        self._taken = False
+
 
 START_MS = (800, 2_500)
 RUNTIME_ASKED_MS = (0, 5_000)

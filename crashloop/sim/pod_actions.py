@@ -1,12 +1,17 @@
 """The actions of one pod sync: which containers it kills or starts, whether it removes the sandbox or all containers.
 
-pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions and kuberuntime_container.go
+pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, getContainersToReset and kuberuntime_container.go
 computeInitContainerActions @v1.37.1, in the order of the source; where it differs from the KEPs the source is followed.
 """
 
+from collections.abc import Callable, Collection
+
 import msgspec
 
-from crashloop.sim.pod import InstanceState, InstanceView, PodView, SimPod, SimulatedInstance
+from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.host import World
+from crashloop.sim.instance import InstanceState, InstanceView, PodView, SimulatedInstance
+from crashloop.sim.pod import SimPod
 from crashloop.sim.policy import Policies
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 
@@ -253,3 +258,52 @@ def _resized(instance: SimulatedInstance, pod: SimPod, policies: Policies) -> bo
     wanted = asked and how != "never" and not (how == "unruled" and container.rules)
     again = how == "twice" and instance.number == 1
     return wanted and (again or instance.resources != pod.resources[instance.name])
+
+
+PAIR = 2
+"""The containers of a pod that KEP-5532 calls simple."""
+
+
+def reset_targets(
+    pod: SimPod, source: Container, waiting: Collection[str], behaviour: Behaviour
+) -> tuple[Container, ...]:
+    """The containers in the order of their removal, all but ephemeral ones; a faulty kubelet leaves some out."""
+    others = [each for each in (*pod.regulars, *pod.inits) if each is not source]
+    targets = {
+        "all": [*others, source],
+        "source": [source],
+        "regular": [*pod.regulars],
+        "no sidecars": [*(each for each in others if not each.is_sidecar), source],
+        "everything": [*pod.ephemerals, *others, source],
+    }[behaviour.reset_scope]
+    spared = set(waiting) if behaviour.reset_spares_waiting else set()
+    if behaviour.reset_spares_done:
+        spared |= {each.name for each in pod.regulars if each is not source and pod.exit_codes.get(each.name) == 0}
+    return tuple(each for each in targets if each.name not in spared)
+
+
+def reset_late_ns(pod: SimPod, behaviour: Behaviour) -> int:
+    """How late a faulty kubelet carries RestartAllContainers out."""
+    is_larger = len(pod.spec.containers) > PAIR or any(not each.is_sidecar for each in pod.inits)
+    return behaviour.reset_late_ns or (behaviour.reset_late_in_larger_ns if is_larger else 0)
+
+
+class LateStarts:
+    """What a pod's syncs leave to a later one; nothing with a right kubelet."""
+
+    def __init__(self, world: World, behaviour: Behaviour, pod: SimPod, wake: Callable[[], None]) -> None:
+        self._loop = world.loop
+        self._late_ns = behaviour.starts_behind_init_late_ns if pod.inits else 0
+        self._pod = pod
+        self._wake = wake
+        self._due_ns: int | None = None
+
+    def due(self, starts: list[Container]) -> list[Container]:
+        """The containers that are not postponed."""
+        first = [each for each in starts if each.kind is ContainerKind.REGULAR and each.name not in self._pod.numbers]
+        if not (self._late_ns and first):
+            return starts
+        if self._due_ns is None:
+            self._due_ns = self._loop.now + self._late_ns
+            self._loop.at(self._due_ns, self._wake)
+        return starts if self._loop.now >= self._due_ns else [each for each in starts if each not in first]

@@ -7,7 +7,7 @@ ShouldContainerBeRestarted and ShouldAllContainersRestart, all @v1.37.1; KEP-530
 import msgspec
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.pod import SimulatedInstance
+from crashloop.sim.instance import SimulatedInstance
 from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
 
 

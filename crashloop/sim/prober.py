@@ -8,8 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from crashloop.sim.behaviour import Behaviour, S
-from crashloop.sim.environment import World
-from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.host import World
+from crashloop.sim.instance import SimulatedInstance
+from crashloop.sim.pod import SimPod
 from crashloop.sim.pod_actions import Probed
 from crashloop.spec.pod import FAILS, Container, Handler, Probe, ProbeKind
 

@@ -5,10 +5,9 @@ from typing import Any
 
 from crashloop.history.event import Kind
 from crashloop.sim.behaviour import S
-from crashloop.sim.environment import World
-from crashloop.sim.host import MS
-from crashloop.sim.loop import Steps, ignore
-from crashloop.sim.pod import SimPod, SimulatedInstance
+from crashloop.sim.host import MS, Steps, World, ignore
+from crashloop.sim.instance import SimulatedInstance
+from crashloop.sim.pod import SimPod
 from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED, LifeEnd
 

@@ -9,19 +9,15 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Event, Kind
-from crashloop.sim.api_server import ApiServer
 from crashloop.sim.behaviour import CORRECT, Behaviour, S
 from crashloop.sim.config import Effective, StartRefusal, take
-from crashloop.sim.deployment_player import DeploymentPlayer
+from crashloop.sim.control_plane import ApiServer
 from crashloop.sim.director import ScenarioPlayer
-from crashloop.sim.environment import World
-from crashloop.sim.host import CALM, HostModel, SimulatedHost
-from crashloop.sim.job_player import JobPlayer
+from crashloop.sim.host import CALM, HostModel, Loop, SimulatedHost, World
 from crashloop.sim.kubelet import Kubelet
-from crashloop.sim.loop import Loop
+from crashloop.sim.owner_player import DeploymentPlayer, JobPlayer, StaticPlayer
 from crashloop.sim.recorder import Tape
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.static_player import StaticPlayer
 from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
 from crashloop.spec.profile import MAX_PERIOD_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance, stamp
+from crashloop.sim.instance import InstanceState, PodView, SimulatedInstance
+from crashloop.sim.pod import SimPod, stamp
 from crashloop.sim.pod_actions import reset_source, restarts
-from crashloop.sim.pod_conditions import ENDED, TYPES, PodConditions
+from crashloop.sim.pod_status import ENDED, READY_TYPES, TERMINAL, PodConditions, State, stated_phase, terminated
 from crashloop.sim.policy import Policies
-from crashloop.sim.stated_end import State, terminated
-from crashloop.sim.stated_phase import TERMINAL, stated_phase
 from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
@@ -203,7 +202,7 @@ class Statements:
             return {}
         codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
         phase = stated if stated != "true" else "Failed" if any(codes) else "Succeeded"
-        over = {RESTARTING_ALL: {"status": "False"}} | {each: {"reason": ENDED[phase]} for each in TYPES}
+        over = {RESTARTING_ALL: {"status": "False"}} | {each: {"reason": ENDED[phase]} for each in READY_TYPES}
         return {"phase": phase, "conditions": [each | over.get(each["type"], {}) for each in conditions]}
 
     def phase(self, view: PodView) -> str:

@@ -7,30 +7,22 @@ works with the pod at its begin: containers that it kills itself still count as 
 from collections.abc import Callable, Generator
 from typing import Any
 
-from crashloop.sim.backoff import Backoffs
+from crashloop.sim.backoff import Backoffs, RestartDelays
 from crashloop.sim.behaviour import S
-from crashloop.sim.config import Effective
-from crashloop.sim.configuration import Configuration
-from crashloop.sim.deadline import ActiveDeadline
-from crashloop.sim.duration import spell
-from crashloop.sim.environment import World
-from crashloop.sim.late_starts import LateStarts
-from crashloop.sim.loop import Steps
-from crashloop.sim.metrics import Metrics
-from crashloop.sim.pleg import Pleg
-from crashloop.sim.pod import InstanceState, PodView, SimPod, SimulatedInstance
-from crashloop.sim.pod_actions import Actions, Kill, decide, restarts
-from crashloop.sim.pod_log import PodLog
+from crashloop.sim.config import Effective, spell
+from crashloop.sim.dependency import Configuration, Puller
+from crashloop.sim.host import Steps, World
+from crashloop.sim.instance import InstanceState, PodView, SimulatedInstance
+from crashloop.sim.instrumentation import Metrics, PodLog
+from crashloop.sim.pod import SimPod
+from crashloop.sim.pod_actions import Actions, Kill, LateStarts, decide, reset_late_ns, reset_targets, restarts
+from crashloop.sim.pod_status import TERMINAL
+from crashloop.sim.pod_worker import RETRY_NS, ActiveDeadline, Pleg, Worker
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
-from crashloop.sim.puller import Puller
-from crashloop.sim.reset_targets import reset_late_ns, reset_targets
-from crashloop.sim.restart_delay import RestartDelays
 from crashloop.sim.runtime import Runtime
-from crashloop.sim.stated_phase import TERMINAL
 from crashloop.sim.statements import Statements
-from crashloop.sim.status_writer import StatusWriter
-from crashloop.sim.worker import RETRY_NS, Worker
+from crashloop.sim.status_manager import StatusWriter
 from crashloop.spec.pod import Container, ContainerKind
 
 FREE = 0

@@ -2,24 +2,14 @@
 
 from itertools import chain
 
-from crashloop.sim.faults.admission import AdmissionFault
-from crashloop.sim.faults.api_server import ApiServerFault
 from crashloop.sim.faults.company import CompanyFault
-from crashloop.sim.faults.configuration import ConfigurationFault
-from crashloop.sim.faults.connection import ConnectionFault
-from crashloop.sim.faults.counter import CounterFault
-from crashloop.sim.faults.curve import CurveFault
-from crashloop.sim.faults.decision import DecisionFault
+from crashloop.sim.faults.control_plane import AdmissionFault, ApiServerFault, ConnectionFault, JobFault
+from crashloop.sim.faults.delay import CounterFault, CurveFault, PunctualityFault
 from crashloop.sim.faults.distinction import DistinctionFault
 from crashloop.sim.faults.fault import Fault, behaviour_of
-from crashloop.sim.faults.job import JobFault
-from crashloop.sim.faults.metrics import MetricsFault
-from crashloop.sim.faults.node import NodeFault
-from crashloop.sim.faults.pull import PullFault
-from crashloop.sim.faults.punctuality import PunctualityFault
-from crashloop.sim.faults.restart import RestartFault
-from crashloop.sim.faults.statement import StatementFault
-from crashloop.sim.faults.static_pod import StaticPodFault
+from crashloop.sim.faults.node import ConfigurationFault, NodeFault, PullFault, StaticPodFault
+from crashloop.sim.faults.restart import DecisionFault, RestartFault
+from crashloop.sim.faults.statement import MetricsFault, StatementFault
 
 FAULTS: tuple[Fault, ...] = tuple(
     chain(

@@ -1,21 +1,57 @@
-"""The simulated kubelet's image manager: whether and when it pulls, what it gets, and how long it holds a failed pull back.
+"""What the kubelet gets for a container before its start: values of ConfigMaps and Secrets, and its image.
 
-pkg/kubelet/images/image_manager.go EnsureImageExists, pullImage, puller.go serialImagePuller @v1.37.1; the requests are those of
-containerd 2: the manifest of the tag, and content by digest that the node lacks.
+Values: pkg/kubelet/kubelet_pods.go makeEnvironmentVariables @v1.37.1. The image manager: whether and when it pulls, what it gets,
+and how long it holds a failed pull back: pkg/kubelet/images/image_manager.go EnsureImageExists, pullImage, puller.go
+serialImagePuller @v1.37.1; the requests are those of containerd 2: the manifest of the tag, and content by digest that the node
+lacks.
 """
 
 from collections.abc import Generator
 from typing import Any
 
-from crashloop.sim.behaviour import S
-from crashloop.sim.duration import spell
-from crashloop.sim.environment import World
-from crashloop.sim.host import MS
-from crashloop.sim.loop import Steps
+from crashloop.sim.behaviour import Behaviour, S
+from crashloop.sim.config import spell
+from crashloop.sim.host import MS, Steps, World
 from crashloop.sim.pod import SimPod
 from crashloop.sim.policy import Policies
-from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
+from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, VERSION_VARIABLE, ConfigKind, PullPolicy
 from crashloop.spec.pod import Container
+
+Data = dict[str, str]
+
+
+class Configuration:
+    """The objects of the pods of a node, as their kubelet reads them."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        self._read: dict[tuple[str, str], list[Data]] = {}
+        """What an object held at each reading, by pod and name."""
+
+    def is_mounted(self, pod: SimPod) -> bool:
+        """Whether all volumes of the pod are there; once they are, they stay."""
+        names = {name for each in pod.spec.containers for name in each.folders}
+        pod.is_mounted = pod.is_mounted or all(pod.config[name] is not None for name in names)
+        return pod.is_mounted
+
+    def is_complete(self, pod: SimPod, container: Container) -> bool:
+        """Whether everything is there that the container needs."""
+        return all(pod.config[each.object] is not None for each in container.env)
+
+    def of(self, pod: SimPod, container: Container) -> dict[str, str]:
+        """The container's environment, for a start that comes now."""
+        return {each.name: self._data(pod, each.object)[each.name] for each in container.env}
+
+    def _data(self, pod: SimPod, name: str) -> Data:
+        now, behaviour = pod.config[name], self._behaviour
+        assert now is not None
+        readings = self._read.setdefault((pod.uid, name), [])
+        readings.append(now)
+        is_secret = pod.objects[name].kind is ConfigKind.SECRET
+        if behaviour.secrets_stay if is_secret else behaviour.config_maps_stay:
+            return readings[0]
+        return readings[-2] if behaviour.config_one_behind and len(readings) > 1 else now
+
 
 Pulled = Generator[int, None, int]
 """A procedure that returns the HTTP status of its last request."""
