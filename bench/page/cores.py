@@ -1,9 +1,8 @@
 """One load on fewer CPUs beside the same load on all of them: what a core more changes, stage by stage."""
 
 from crashloop.report.markdown import table
-from crashloop.report.stress.figures import FIGURES, stage_figure_text
+from crashloop.report.stress.load import FIGURES, stage_figure_text, stage_name
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.text import stage_name
 from crashloop.report.text import counted
 
 SHOWN = (

@@ -5,12 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.report.stress.against_pods import against_pods
-from crashloop.report.stress.curve_plots import curve_plots, curve_title
-from crashloop.report.stress.plots import Plot, rows
+from crashloop.report.stress.plots import Plot, against_pods, rows
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.served_plots import backlog_plots
-from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
+from crashloop.report.stress.served import backlog_plots
+from crashloop.report.stress.svg import curve_plots, curve_svg, curve_title, plot_svg, standalone
 
 ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""

@@ -7,9 +7,8 @@ from statistics import median
 import msgspec
 
 from crashloop.report.markdown import table
-from crashloop.report.stress.figures import FIGURES, figure_text, is_a_highest
+from crashloop.report.stress.load import FIGURES, figure_text, is_a_highest, stage_name
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.text import stage_name
 from crashloop.slo.text import number
 from crashloop.stress.loads import AnyLoad, Demand
 from crashloop.stress.profile import StressProfile

@@ -3,8 +3,8 @@
 from crashloop.predict.text import costs_in_words, figure
 from crashloop.report.markdown import escaped, table
 from crashloop.report.standing import Standing
+from crashloop.report.stress.load import ratios_in_words, stage_name, stage_rows
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.text import ratios_in_words, stage_name, stage_rows
 from crashloop.slo.effect import Effect
 
 

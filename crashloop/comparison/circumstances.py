@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from crashloop.comparison.side import JudgedRun, RunKey, key_of, profiles_of
-from crashloop.report.flatten import config_yaml, node_facts
 from crashloop.report.results import ProfileSummary, Results, RunResults
+from crashloop.report.text import config_yaml, node_facts
 
 ABSENT = "absent"
 

@@ -1,6 +1,6 @@
 """Compares the lateness of restarts in two runs: finds differences beyond noise.
 
-Lateness is created_s - due_s (crashloop.report.delay). It is compared for each curve and due delay, and over all
+Lateness is created_s - due_s (crashloop.report.curves). It is compared for each curve and due delay, and over all
 curves of a mode that both runs have. The median is compared, since a single stall of the host moves a mean.
 """
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crashloop.comparison.change import ScenarioOutcome
-from crashloop.report.flatten import node_facts
 from crashloop.report.results import ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing
+from crashloop.report.text import node_facts
 from crashloop.verdict import Verdict
 
 Place = tuple[str, str]

@@ -11,8 +11,7 @@ from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.trend import TrendKey, TrendRun
 from crashloop.report.results import RunResults
 from crashloop.report.standing import Standing
-from crashloop.report.stress.results import Comparison, StageResult
-from crashloop.report.stress.verdicts import SUITE, run_results
+from crashloop.report.stress.results import SUITE, Comparison, StageResult, run_results
 from crashloop.spec.scenario import Mode
 
 NOT_PASSED = (Standing.FAIL, Standing.ERROR, Standing.INCONCLUSIVE)

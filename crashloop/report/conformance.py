@@ -1,7 +1,9 @@
-"""The document of a conformance run."""
+"""The document of a conformance run: its headline with its meaning and what to do next, verdicts, curves, and what happened."""
+
+from collections import Counter
+from collections.abc import Iterable
 
 from crashloop.report.curves import PlottedCurve
-from crashloop.report.deviations import deviations
 from crashloop.report.document import (
     Article,
     Block,
@@ -9,6 +11,7 @@ from crashloop.report.document import (
     Document,
     Figure,
     Figures,
+    Headline,
     Listing,
     Medium,
     Pairs,
@@ -16,16 +19,116 @@ from crashloop.report.document import (
     Section,
     Span,
 )
-from crashloop.report.flatten import config_yaml, flattened
-from crashloop.report.headline import headline
 from crashloop.report.panels import panels_of
 from crashloop.report.results import ProfileSummary, Results, RunResults
-from crashloop.report.text import seconds, took
-from crashloop.report.timeline_svg import timeline_svg
-from crashloop.report.verdicts import panel_anchor, timeline_anchor, verdict_sections
+from crashloop.report.standing import Standing
+from crashloop.report.text import config_yaml, counted, flattened, seconds, took
+from crashloop.report.timeline import timeline_svg
+from crashloop.report.verdicts import deviations, panel_anchor, timeline_anchor, verdict_sections
+from crashloop.spec.requirement import Basis
+
+
+def headline(results: Results) -> Headline:
+    """The headline of a run. Its standing is that of the worst verdict which no known deviation explains."""
+    standing = Standing(results.outcome.value)
+    number = results.counts[standing]
+    if not results.verdicts:
+        return Headline(
+            standing,
+            "Nothing was judged.",
+            "No requirement was selected, so this run proves nothing about Kubernetes.",
+            "Select tests with --scope, or by path.",
+        )
+    return Headline(standing, *_WORDS[standing](results, number))
+
+
+def _fail_words(results: Results, number: int) -> tuple[str, str, str]:
+    broken = {verdict.requirement for verdict in results.verdicts if verdict.fails_the_run}
+    return (
+        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} {_kubernetes_and_kubelets(results)} "
+        f"of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
+        "The container runtime's events or the containers' own journals prove a breach of the requirement, "
+        "and neither the host nor lost evidence explains it.",
+        "Read the findings, then the lines of the history that they name. "
+        "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
+    )
+
+
+def _kubernetes_and_kubelets(results: Results) -> str:
+    """`Kubernetes 1.37.1`; where kubelets have versions of their own, with all that the run has."""
+    cluster = results.kubernetes_version
+    kubelets = {each.kubernetes_version or cluster for each in results.profiles}
+    named = f" (kubelets {', '.join(sorted(kubelets))})" if kubelets - {cluster} else ""
+    return f"Kubernetes {cluster}{named}"
+
+
+def _by_basis(results: Results, broken: Iterable[str]) -> str:
+    """`: 1 of a promise, 1 of the source`; empty where a catalogue did not say."""
+    bases = Counter(results.requirement(name).basis for name in broken)
+    parts = [f"{bases[basis]} of {words}" for basis, words in _BASES_IN_WORDS.items() if bases[basis]]
+    return f": {', '.join(parts)}" if parts and not bases[None] else ""
+
+
+_BASES_IN_WORDS = {Basis.PROMISE: "a promise", Basis.SOURCE: "the source"}
+
+
+def _error_words(_: Results, number: int) -> tuple[str, str, str]:
+    return (
+        f"{counted(number, 'verdict')} could not be reached.",
+        "The fault lies with this suite or the host, not with Kubernetes; the recording is kept.",
+        "Read the findings and recorder.log. After a fix of the suite judge the same history again: see Reproduce.",
+    )
+
+
+def _inconclusive_words(results: Results, number: int) -> tuple[str, str, str]:
+    if number == 0 and results.coverage is not None:
+        return (
+            f"Too little was judged: {results.coverage.sentence}",
+            "Nothing that was judged accuses Kubernetes, but a run that judges so little proves little.",
+            "The findings name what was missing. Give the run what it lacks, or lower --at-least.",
+        )
+    return (
+        f"Evidence is missing for {counted(number, 'verdict')}.",
+        "Nothing accuses Kubernetes, but the recording does not suffice to prove that the requirement holds.",
+        "The findings name the missing evidence. Repeat the run on a quieter host, or with a wider --scope.",
+    )
+
+
+def _pass_words(results: Results, number: int) -> tuple[str, str, str]:
+    known, shown = results.counts[Standing.DEVIATION], results.counts.get(Standing.REPORTED, 0)
+    besides = f", {counted(known, 'verdict is a known deviation', 'verdicts are known deviations')}" if known else ""
+    passes = f"restarts containers as documented: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
+    deviates = f"has only known deviations from its documentation: {counted(known, 'verdict')}"
+    measured = "was measured only, and nothing was judged that could fail"
+    reported = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
+    wrong = results.counts.get(Standing.TEXT, 0)
+    reported += f"; {counted(wrong, 'text', 'texts')} with wrong sums" if wrong else ""
+    return (
+        f"{_kubernetes_and_kubelets(results)} {passes if number else deviates if known else measured}{reported}.",
+        "All judged requirements hold in both directions, with at least the evidence that they require.",
+        "Nothing. The run directory can be judged again at any time.",
+    )
+
+
+def _skipped_words(results: Results, _: int) -> tuple[str, str, str]:
+    return (
+        f"Nothing was judged: {counted(len(results.verdicts), 'verdict')} skipped.",
+        "The provider, the Kubernetes version or the feature gates lack a need of the selected requirements.",
+        "The findings name the missing needs.",
+    )
+
+
+_WORDS = {
+    Standing.FAIL: _fail_words,
+    Standing.ERROR: _error_words,
+    Standing.INCONCLUSIVE: _inconclusive_words,
+    Standing.PASS: _pass_words,
+    Standing.SKIPPED: _skipped_words,
+}
+
 
 PAGE = Medium.PAGE
-NOTE = (
+DEVIATIONS_NOTE = (
     "The kubelet's actual behaviour. The history matches the prediction of the deviating model, so these verdicts do not "
     "fail the run; a deviation that is gone does."
 )
@@ -38,7 +141,7 @@ def conformance_document(results: Results) -> Document:
         title=f"{said.standing.label}: crashloop {results.suite}, Kubernetes {results.kubernetes_version}",
         kicker=(
             f"crashloop {results.suite} · Kubernetes {results.kubernetes_version} · provider {results.provider}"
-            f"{_image(results)} · scope {results.scope}"
+            f"{_node_image(results)} · scope {results.scope}"
         ),
         headline=said,
         tally=tuple(results.counts.items()),
@@ -47,11 +150,11 @@ def conformance_document(results: Results) -> Document:
         coverage="" if results.coverage is None else results.coverage.sentence,
         sections=(
             *verdict_sections(results),
-            Section("curves", "Profiles and curves", _profiles(results), PAGE),
-            Section("timelines", "What happened", _timelines(results), PAGE),
-            Section("deviations", "Known deviations", deviations(results, NOTE), PAGE),
+            Section("curves", "Profiles and curves", _profile_blocks(results), PAGE),
+            Section("timelines", "What happened", _timeline_blocks(results), PAGE),
+            Section("deviations", "Known deviations", deviations(results, DEVIATIONS_NOTE), PAGE),
             Section("environment", "Environment", environment(results.environment), PAGE),
-            Section("reproduce", "Reproduce", _reproduce(results), PAGE),
+            Section("reproduce", "Reproduce", _reproduce_blocks(results), PAGE),
         ),
         origin=f"Written by crashloop {results.crashloop_version} from results.json ({results.format}).",
     )
@@ -73,13 +176,13 @@ def environment(facts: dict[str, object]) -> tuple[Block, ...]:
     return (Pairs(rows) if rows else Paragraph("environment.json was not written.", "muted"),)
 
 
-def _image(results: Results) -> str:
+def _node_image(results: Results) -> str:
     """The image of the nodes, if they are made from one."""
     image = results.environment.get("node_image")
     return f" (nodes of {image})" if isinstance(image, str) else ""
 
 
-def _profiles(results: Results) -> tuple[Block, ...]:
+def _profile_blocks(results: Results) -> tuple[Block, ...]:
     """Profiles with plots first: those without were only tried."""
     if not results.profiles:
         return ()
@@ -92,10 +195,10 @@ def _profiles(results: Results) -> tuple[Block, ...]:
         "nothing touches the pod, so the kubelet's own lateness shows; in an annotated one a patch every 0.7 to 1.3 s makes "
         "the kubelet sync the pod, so the due delay itself shows."
     )
-    return (Paragraph(note, "note"), CurveKey(), *(_profile(each, by_profile[each.name]) for each in ordered))
+    return (Paragraph(note, "note"), CurveKey(), *(_profile_article(each, by_profile[each.name]) for each in ordered))
 
 
-def _timelines(results: Results) -> tuple[Block, ...]:
+def _timeline_blocks(results: Results) -> tuple[Block, ...]:
     figures = tuple(
         Figure(
             heading=(Span(each.scenario, "scenario"), f" ({each.profile})"),
@@ -115,7 +218,7 @@ def _timelines(results: Results) -> tuple[Block, ...]:
     return (Paragraph(note, "note"), Figures(figures, look="timelines")) if figures else ()
 
 
-def _profile(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) -> Article:
+def _profile_article(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) -> Article:
     facts = (("due", profile.curve), ("kubelet", profile.kubernetes_version), ("binary", profile.kubelet_binary))
     plots: Block = Figures(panels_of(curves), look="panels")
     return Article(
@@ -130,7 +233,7 @@ def _profile(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) ->
     )
 
 
-def _reproduce(results: Results) -> tuple[Block, ...]:
+def _reproduce_blocks(results: Results) -> tuple[Block, ...]:
     again = (
         f"pytest suites/{results.suite} --provider {results.provider} --scope {results.scope} "
         f"--kubernetes-version {results.kubernetes_version}"

@@ -1,17 +1,109 @@
-"""Curves: the delays of one container beside the due ones, from the facts of verdicts."""
+"""Curves: the delays of one container beside the due ones, from the facts of verdicts to the words below a plot."""
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from crashloop.report.delay import ReportedDelay
-from crashloop.report.kinds import CAPTIONS
 from crashloop.report.standing import Standing, worst_standing
+from crashloop.report.text import seconds
 from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.verdict import COMPARED, Verdict
+
+RESOLUTION_S = 0.02
+"""A reading this close to the band is drawn inside of it: two stamps of /proc/uptime, of 10 ms resolution."""
+
+
+class DelayWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """The window of a correct restart, in seconds after the exit."""
+
+    due_s: float
+    """No start is allowed before it."""
+    latest_s: float | None = None
+    """Latest time for the kubelet to create the container; None without a bound."""
+
+
+class ReportedDelay(DelayWindow, frozen=True, kw_only=True):
+    """From the exit of an instance to the start of the next, in seconds. The window is the model's."""
+
+    restart: int
+    """Number of the restart that ends the delay, from 1."""
+    alternatives: tuple[DelayWindow, ...] = ()
+    """Other windows that are equally possible by the evidence."""
+    seen_s: float | None = None
+    """Exit to start; None if the restart was not seen."""
+    created_s: float | None = None
+    """Exit to the runtime's container create, the kubelet's own decision; None if only the journal saw it."""
+    stalled_s: float = 0.0
+    """Proven stall of the host during the delay, from the due moment on."""
+    channel: str = ""
+    """Source: runtime or journal."""
+    reason: str = ""
+    """Reason of the due delay, by the model."""
+
+    @property
+    def windows(self) -> tuple[DelayWindow, ...]:
+        """This window and the alternatives; a restart is correct if it fits any of them."""
+        return (self, *self.alternatives)
+
+    @property
+    def decided_s(self) -> float | None:
+        """The closest known time of the kubelet's action; None if the restart was not seen."""
+        return self.created_s if self.created_s is not None else self.seen_s
+
+    @property
+    def is_early(self) -> bool:
+        """Started before every window."""
+        return self.seen_s is not None and self.seen_s < min(each.due_s for each in self.windows) - RESOLUTION_S
+
+    @property
+    def is_late(self) -> bool:
+        """Created after the last window that had begun; without a create the kubelet's action has no known time."""
+        if self.created_s is None or self.is_early:
+            return False
+        latest = self.latest_begun_s
+        return latest is not None and self.created_s > latest + RESOLUTION_S
+
+    @property
+    def is_outside(self) -> bool:
+        """Outside the allowed band; the checkers decide whether that is a FAIL."""
+        return self.is_early or self.is_late
+
+    @property
+    def is_excusable(self) -> bool:
+        """Late by no more than the host's stall, which may be the cause. Nothing excuses an early start."""
+        latest = self.latest_begun_s
+        if not self.is_late or latest is None or self.created_s is None:
+            return False
+        return self.created_s - latest <= self.stalled_s
+
+    @property
+    def latest_begun_s(self) -> float | None:
+        """End of the last window that had begun at the restart; None without a bound."""
+        decided = self.decided_s or 0.0
+        begun = [each.latest_s for each in self.windows if each.due_s <= decided + RESOLUTION_S] or [self.latest_s]
+        bounded = [latest for latest in begun if latest is not None]
+        return max(bounded) if len(bounded) == len(begun) else None
+
+    @property
+    def lateness_used(self) -> float | None:
+        """Share of the allowed lateness that had passed at the create; None without a bound or a create."""
+        if self.created_s is None or self.latest_s is None or self.alternatives or self.latest_s <= self.due_s:
+            return None
+        return max(0.0, (self.created_s - self.due_s) / (self.latest_s - self.due_s))
+
+
+CAPTIONS: dict[type[AnyScenario], Callable[[Any], str]] = {
+    PodScenario: lambda scenario: str(scenario.mode.value),
+    StartupScenario: lambda _: "",
+    ApiScenario: lambda _: "",
+    TextScenario: lambda _: "",
+}
+"""The mode in which delays were measured; empty for scenarios without delays."""
+
 
 DELAYS = "delays"
 """Key of `Verdict.facts`; its rows are Delays, with the container's name."""
@@ -42,13 +134,13 @@ def curves_of(verdicts: Iterable[Verdict], plan: Plan) -> tuple[PlottedCurve, ..
     judged: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     drawn: dict[tuple[str, str], dict[tuple[int, int], ReportedDelay]] = defaultdict(dict)
     for verdict in sorted(verdicts, key=lambda verdict: Standing.of(verdict).rank):
-        for scenario, container, pod, delay in _delays(verdict):
+        for scenario, container, pod, delay in _delays_of(verdict):
             key = scenario, container
             drawn[key].setdefault((pod, delay.restart), delay)
             if verdict not in judged[key]:
                 judged[key].append(verdict)
     profiles = {profile.name: position for position, profile in enumerate(plan.profiles)}
-    curves = [_curve(key, judged[key], drawn[key], plan) for key in drawn]
+    curves = [_plotted_curve(key, judged[key], drawn[key], plan) for key in drawn]
     return tuple(
         sorted(curves, key=lambda each: (profiles.get(each.profile, len(profiles)), each.scenario, each.container))
     )
@@ -59,27 +151,27 @@ def facts_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
     return msgspec.convert(verdict.facts.get(COMPARED) or {verdict.scenario: verdict.facts}, dict[str, dict[str, Any]])
 
 
-def _delays(verdict: Verdict) -> Iterator[tuple[str, str, int, ReportedDelay]]:
+def _delays_of(verdict: Verdict) -> Iterator[tuple[str, str, int, ReportedDelay]]:
     """Scenario, container, pod (0 for the first; a restart that appears again belongs to the next) and delay."""
     for scenario, facts in facts_of(verdict).items():
         seen: Counter[tuple[str, int]] = Counter()
         for row in msgspec.convert(facts.get(DELAYS, []), list[dict[str, Any]]):
-            delay = msgspec.convert(_finite(row), ReportedDelay)
+            delay = msgspec.convert(_without_infinity(row), ReportedDelay)
             container = msgspec.convert(row.get("container"), str)
             yield scenario, container, seen[container, delay.restart], delay
             seen[container, delay.restart] += 1
 
 
-def _finite(value: Any) -> Any:
+def _without_infinity(value: Any) -> Any:
     """No bound is infinity in a verdict that was just made, and null in one that was read from results.json."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _without_infinity(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_without_infinity(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _curve(
+def _plotted_curve(
     key: tuple[str, str], verdicts: list[Verdict], delays: dict[tuple[int, int], ReportedDelay], plan: Plan
 ) -> PlottedCurve:
     scenario, container = key
@@ -93,3 +185,31 @@ def _curve(
         requirements=tuple(dict.fromkeys(verdict.requirement for verdict in verdicts)),
         delays=tuple(delays[place] for place in sorted(delays)),
     )
+
+
+def delay_in_words(delay: ReportedDelay) -> str:
+    """One delay, such as `restart 2: created after 12.41 s, started after 12.55 s; 10 s was due`."""
+    seen = [f"created after {seconds(delay.created_s)} s"] if delay.created_s is not None else []
+    seen += [f"started after {seconds(delay.seen_s)} s"] if delay.seen_s is not None else []
+    reason = f" ({delay.reason})" if delay.reason else ""
+    allowed = f", allowed up to {seconds(delay.latest_s)} s" if delay.latest_s is not None else ""
+    also = "".join(f" or {seconds(each.due_s)} to {seconds(each.latest_s)} s" for each in delay.alternatives)
+    stalled = f"; the host was stalled for {seconds(delay.stalled_s)} s" if delay.stalled_s > 0 else ""
+    return (
+        f"restart {delay.restart}: {', '.join(seen) or 'not seen'}; "
+        f"{seconds(delay.due_s)} s was due{reason}{allowed}{also}{stalled}"
+    )
+
+
+def curve_in_words(curve: PlottedCurve) -> str:
+    """Position of a curve's delays in the band."""
+    outside = [each for each in curve.delays if each.is_outside]
+    seen = [each for each in curve.delays if each.decided_s is not None]
+    missing = f"; {len(curve.delays) - len(seen)} not seen" if len(seen) < len(curve.delays) else ""
+    if outside:
+        excuse = ", by no more than the host was stalled" if all(each.is_excusable for each in outside) else ""
+        return f"{len(outside)} of {len(seen)} outside the band{excuse}{missing}"
+    used = [share for each in seen if (share := each.lateness_used) is not None]
+    lateness = f", lateness up to {max(used) * 100:.0f}\N{NO-BREAK SPACE}% of what is allowed" if used else ""
+    inside = {0: "no delay seen", 1: "1 delay, inside the band"}.get(len(seen), f"all {len(seen)} inside the band")
+    return f"{inside}{lateness}{missing if seen else ''}"

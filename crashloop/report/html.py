@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from crashloop.report.document import Block, Document, Figures, Medium, Table, outcomes
-from crashloop.report.svg_parts import ALONG
+from crashloop.report.picture import ALONG
 from crashloop.report.text import printable
 
 

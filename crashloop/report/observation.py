@@ -7,8 +7,7 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.inference.observation import Observation
 from crashloop.inference.windows import window
 from crashloop.model.config import Curve
-from crashloop.report.curves import PlottedCurve
-from crashloop.report.delay import ReportedDelay
+from crashloop.report.curves import PlottedCurve, ReportedDelay
 from crashloop.report.document import (
     Article,
     Badge,

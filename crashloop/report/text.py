@@ -1,9 +1,15 @@
-"""Words and numbers of the views. Findings and logs come from outside: nothing in them may act on a reader's screen."""
+"""Words and numbers of the views, and nested facts (verdicts, environment, configurations) as flat, readable rows.
+
+Findings and logs come from outside: nothing in them may act on a reader's screen.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
+
+import yaml
 
 from crashloop.verdict import Evidence
 
@@ -16,10 +22,10 @@ _UNPRINTABLE = re.compile(
 
 def printable(text: str) -> str:
     """The text with control characters, direction marks and lone surrogates spelled out; tabs and line ends stay."""
-    return _UNPRINTABLE.sub(lambda match: _spelled(ord(match.group())), text)
+    return _UNPRINTABLE.sub(lambda match: _spelled_out(ord(match.group())), text)
 
 
-def _spelled(code: int) -> str:
+def _spelled_out(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
@@ -69,3 +75,55 @@ def evidence_text(evidence: Iterable[Evidence]) -> str:
 def anchor_of(requirement: str) -> str:
     """Id of the first row of a requirement in report.html."""
     return "req-" + re.sub(r"[^A-Za-z0-9-]", "-", requirement)
+
+
+MAX_TEXT = 2000
+"""Characters of one fact that a view shows; results.json holds all of it."""
+
+
+def node_facts(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of `nodes` in environment.json; none if the run ended before."""
+    nodes = environment.get("nodes")
+    return [node for node in nodes if isinstance(node, Mapping)] if isinstance(nodes, list) else []
+
+
+def flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """`{"host": {"cpus": 2}}` as `("host.cpus", "2")`, in the given order; empty values are left out.
+
+    A list of mappings has one row each: `("nodes.max-1s", "kubelet v1.37.1, kernel 6.1.0")`.
+    """
+    for key, value in facts.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{name}.")
+        elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
+            yield from (_row_of_item(name, position, each) for position, each in enumerate(value))
+        elif value not in ((), [], None, ""):
+            yield name, shortened(_plain_value(name, value), MAX_TEXT)
+
+
+def _row_of_item(name: str, position: int, value: Any) -> tuple[str, str]:
+    if not isinstance(value, Mapping):
+        return f"{name}.{position}", shortened(_plain_value(name, value), MAX_TEXT)
+    own_name = value.get("name", position)
+    parts = (f"{key} {text}" for key, text in flattened(value) if key != "name")
+    return f"{name}.{own_name}", shortened(", ".join(parts), MAX_TEXT)
+
+
+def _plain_value(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return f"{value / 2**30:.1f} GiB"
+    if isinstance(value, float):
+        return seconds(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain_value(name, each) for each in value)
+    return str(value)
+
+
+def config_yaml(config: Mapping[str, Any]) -> str:
+    """A KubeletConfiguration fragment as a person would write it."""
+    if not config:
+        return "# nothing is set: the kubelet's defaults\n"
+    return yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=False, allow_unicode=True)

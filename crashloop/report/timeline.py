@@ -1,13 +1,20 @@
-"""What happened to one pod, in lanes along time: what ran and when it was due, what was stated of it, what was done to it."""
+"""What happened to one pod, in lanes along time: what ran and when it was due, what was stated of it, what was done to it.
 
-from collections.abc import Iterable, Iterator
+As SVG a timeline has one row per lane, with class names only, so that it follows the page; or it is a file of its own, with a
+heading, a legend, and colours for light and dark.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
+from markupsafe import Markup
 
 from crashloop.history.recording import JobReport, KubernetesEvent, PodHistory, Recording
 from crashloop.history.statuses import ContainerReport
 from crashloop.report.curves import PlottedCurve
+from crashloop.report.picture import Scale, n, picture, text
+from crashloop.report.text import seconds, shortened
 from crashloop.spec.pod import FAILS, ProbeKind
 
 MOST_IN_A_LANE = 200
@@ -88,14 +95,14 @@ class _Lanes:
 
     def all(self, due: dict[str, PlottedCurve]) -> Iterator[Lane]:
         yield self._interventions()
-        yield Lane(name=JOB, stretches=_first(self._stated(map(_job, self._recording.jobs))))
+        yield Lane(name=JOB, stretches=_first_stretches(self._stated(map(_job_state, self._recording.jobs))))
         yield Lane(
             name="pod",
-            stretches=_first(self._stated((each.t_ns, each.phase, each.line) for each in self._pod.statuses)),
+            stretches=_first_stretches(self._stated((each.t_ns, each.phase, each.line) for each in self._pod.statuses)),
         )
         for name in self._pod.containers:
-            yield Lane(name=name, stretches=_first((*self._due(name, due.get(name)), *self._ran(name))))
-            yield Lane(name=f"{name}, as stated", stretches=_first(self._stated(self._states(name))))
+            yield Lane(name=name, stretches=_first_stretches((*self._due(name, due.get(name)), *self._ran(name))))
+            yield Lane(name=f"{name}, as stated", stretches=_first_stretches(self._stated(self._states(name))))
             yield from self._probed(name)
         yield Lane(name=EVENTS, moments=tuple(map(self._event, self._pod.events[:MOST_IN_A_LANE])))
 
@@ -150,7 +157,7 @@ class _Lanes:
         reports = [(each, each.containers[name]) for each in self._pod.statuses if name in each.containers]
         denied = any(said.state.kind == "running" and not said.ready for _, said in reports)
         for report, said in reports:
-            yield report.t_ns, ("ready, " if denied and said.ready else "") + _state(said), report.line
+            yield report.t_ns, ("ready, " if denied and said.ready else "") + _state_in_words(said), report.line
 
     def _stated(self, said: Iterable[tuple[int, str, int]]) -> Iterator[Stretch]:
         """Each statement up to the next that differs."""
@@ -166,17 +173,146 @@ class _Lanes:
         return Moment(at_s=self._s(event.t_ns), label=f"{said.reason}{times}: {about}{said.message}", line=event.line)
 
 
-def _first(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+def _first_stretches(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
     return tuple(stretches)[:MOST_IN_A_LANE]
 
 
-def _job(report: JobReport) -> tuple[int, str, int]:
+def _job_state(report: JobReport) -> tuple[int, str, int]:
     said = (f"{each.type} ({each.reason})" for each in report.status.conditions or () if each.status == "True")
     return report.t_ns, ", ".join(said) or "active", report.line
 
 
-def _state(said: ContainerReport) -> str:
+def _state_in_words(said: ContainerReport) -> str:
     state = said.state
     code = "" if state.exit_code is None else f" {state.exit_code}"
     reason = f" ({state.reason}{code})" if state.reason else code
     return f"{state.kind}{reason}, restartCount {said.restart_count}"
+
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 900, 132, 10, 4, 26
+ROW, BAR = 20, 12
+LONGEST_NAME = 22
+LETTER = 5.4
+"""Width of a letter of a label; a label that does not fit is only a title."""
+
+
+FROM_CREATION = "seconds from the creation of the pod"
+
+
+def timeline_svg(timeline: Timeline, *, name: str, axis_label: str = FROM_CREATION) -> Markup:
+    """The picture. `name` is unique in its page: ids begin with it."""
+    height = height_of(timeline)
+    axis = Scale(max(timeline.length_s, 1e-3))
+    ticks = [(_x_at(axis, at_s), seconds(at_s)) for at_s in axis.ticks(10)]
+    body = [
+        *(f'<path class="grid" d="M{n(x)} {TOP}V{height - BOTTOM}"/>' for x, _ in ticks),
+        *(f'<text class="x" x="{n(x)}" y="{height - BOTTOM + 13}">{label}</text>' for x, label in ticks),
+        f'<text class="axis" x="{(WIDTH + LEFT) // 2}" y="{height - 2}">{text(axis_label)}</text>',
+        *(part for row, lane in enumerate(timeline.lanes) for part in _lane_svg(lane, TOP + row * ROW, axis)),
+    ]
+    return picture(
+        body,
+        size=(WIDTH, height),
+        title=f"What happened in {timeline.scenario}",
+        description=f"Lanes: {', '.join(each.name for each in timeline.lanes)}.",
+        name=name,
+    )
+
+
+def height_of(timeline: Timeline) -> int:
+    return TOP + ROW * len(timeline.lanes) + BOTTOM
+
+
+def _x_at(axis: Scale, at_s: float) -> float:
+    return LEFT + axis.at(at_s) * (WIDTH - LEFT - RIGHT)
+
+
+def _lane_svg(lane: Lane, top: float, axis: Scale) -> Iterator[str]:
+    middle = top + ROW / 2
+    yield f'<text class="y" x="{LEFT - 6}" y="{n(middle + 3.5)}">{text(_short_name(lane.name))}</text>'
+    labelled = ("ran", "stated") if any(each.look != "due" for each in lane.stretches) else ("due",)
+    for stretch in lane.stretches:
+        yield _stretch_svg(stretch, middle, axis, labelled=stretch.look in labelled)
+    ends_s = (*(each.at_s for each in lane.moments[1:]), axis.high)
+    for moment, next_s in zip(lane.moments, ends_s, strict=False):
+        yield _moment_svg(moment, next_s, middle, axis)
+
+
+def _short_name(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _stretch_svg(stretch: Stretch, middle: float, axis: Scale, *, labelled: bool) -> str:
+    left = _x_at(axis, stretch.from_s)
+    width = max(_x_at(axis, axis.high if stretch.to_s is None else stretch.to_s) - left, 1.0)
+    label = _label_svg(stretch.label, left + 3, left + width - 1, middle) if labelled else ""
+    title = text(_title_of(stretch.label, stretch.line, stretch.from_s, stretch.to_s))
+    return (
+        f'<rect class="{stretch.look}-stretch" x="{n(left)}" y="{n(middle - BAR / 2)}" width="{n(width)}" '
+        f'height="{BAR}"><title>{title}</title></rect>{label}'
+    )
+
+
+def _moment_svg(moment: Moment, next_s: float, middle: float, axis: Scale) -> str:
+    """With its label, if that fits before the next."""
+    x = _x_at(axis, moment.at_s)
+    title = text(_title_of(moment.label, moment.line, moment.at_s, moment.at_s))
+    return (
+        f'<circle class="dot" cx="{n(x)}" cy="{n(middle)}" r="3.6"><title>{title}</title></circle>'
+        f"{_label_svg(moment.label, x + 6, _x_at(axis, next_s) - 6, middle)}"
+    )
+
+
+def _label_svg(label: str, left: float, right: float, middle: float) -> str:
+    """Empty if it does not fit."""
+    if len(label) * LETTER >= right - left:
+        return ""
+    return f'<text class="in-stretch" x="{n(left)}" y="{n(middle + 3.5)}">{text(label)}</text>'
+
+
+def _title_of(label: str, line: int | None, from_s: float, to_s: float | None) -> str:
+    until = "" if to_s == from_s else " on" if to_s is None else f" to {seconds(to_s)}"
+    where = "" if line is None else f" (history line {line})"
+    return f"{seconds(from_s)}{until} s: {shortened(label, 300)}{where}"
+
+
+_STYLE = """
+:root { --bg: #fff; --text: #1f2328; --muted: #57606a; --line: #d0d7de; --accent: #0550ae; --due: #bc4c00 }
+@media (prefers-color-scheme: dark) {
+  :root { --bg: #0d1117; --text: #e6edf3; --muted: #9aa4af; --line: #333b45; --accent: #79c0ff; --due: #f0883e }
+}
+svg { background: var(--bg); font-family: sans-serif }
+text { font-size: 10px; fill: var(--muted) } .title { font-size: 12px; fill: var(--text); font-weight: 600 }
+.y { text-anchor: end } .x, .axis { text-anchor: middle } .in-stretch { fill: var(--text) }
+.grid { stroke: var(--line); stroke-width: .6; fill: none }
+.ran-stretch { fill: var(--accent); fill-opacity: .45 } .stated-stretch { fill: var(--muted); fill-opacity: .16 }
+.due-stretch { fill: var(--due); fill-opacity: .35 } .due-stretch, .stated-stretch { stroke: var(--bg); stroke-width: .8 }
+.dot { fill: var(--accent); stroke: var(--bg) }
+"""
+"""The report's colours (templates/style.css.j2); only due windows differ, which here are what was promised."""
+_LEGEND = (("ran", "it runs"), ("due", "a restart is due, as promised"), ("stated", "as the API says"))
+_HEAD_HEIGHT, _LINE_HEIGHT = 38, 15
+
+
+def timeline_file(timelines: Sequence[Timeline], *, heading: str, axis_label: str = FROM_CREATION) -> str:
+    """One below the other."""
+    parts, top = [], _HEAD_HEIGHT
+    for position, each in enumerate(timelines):
+        height = height_of(each)
+        svg = str(timeline_svg(each, name=f"t{position}", axis_label=axis_label))
+        parts.append(svg.replace("<svg ", f'<svg y="{top}" width="{WIDTH}" height="{height}" ', 1))
+        top += height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}">'
+        f'<style>{_STYLE}</style><text class="title" x="8" y="{_LINE_HEIGHT}">{text(heading)}</text>{_legend()}{"".join(parts)}'
+        "</svg>\n"
+    )
+
+
+def _legend() -> str:
+    entries, x = [], float(LEFT)
+    for look, label in _LEGEND:
+        entries.append(f'<rect class="{look}-stretch" x="{n(x)}" y="{_LINE_HEIGHT + 6}" width="22" height="10"/>')
+        entries.append(f'<text x="{n(x + 27)}" y="{2 * _LINE_HEIGHT}">{label}</text>')
+        x += 45 + 5.6 * len(label)
+    return "".join(entries)

@@ -1,4 +1,4 @@
-"""Verdicts on requirements in a document: what needs attention first, what passed folded."""
+"""Verdicts on requirements in a document, what needs attention first and what passed folded; and the known deviations."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -7,8 +7,10 @@ from urllib.parse import quote, urlsplit
 
 from crashloop.report.curves import DELAYS, facts_of
 from crashloop.report.document import (
+    Article,
     Badge,
     Block,
+    Bullets,
     Cell,
     Chip,
     Chips,
@@ -21,15 +23,14 @@ from crashloop.report.document import (
     Span,
     Table,
 )
-from crashloop.report.flatten import flattened
-from crashloop.report.results import RequirementText, Results
+from crashloop.report.results import DeviationText, RequirementText, Results
 from crashloop.report.standing import Standing, reported, worst_standing
-from crashloop.report.text import anchor_of, counted, lines_text
+from crashloop.report.text import anchor_of, counted, flattened, lines_text
 from crashloop.spec.requirement import Basis
 from crashloop.verdict import COMPARED, Evidence, Outcome, Verdict
 
 _QUIET = (Standing.PASS, Standing.SKIPPED)
-NOTE = (
+VERDICTS_NOTE = (
     "One verdict per requirement and scenario. FAIL accuses Kubernetes, ERROR accuses this suite or the host, INCONCLUSIVE "
     "names the missing evidence, a known deviation is a FAIL that deviations.yaml explains, REPORTED does not count for the run."
 )
@@ -37,33 +38,33 @@ NOTE = (
 
 def verdict_sections(results: Results, *, title: str = "Verdicts") -> tuple[Section, ...]:
     """The verdicts of a run, the reasons of those without judgement, and, on a terminal, a line per requirement."""
-    rows = _rows(results)
+    rows = _verdict_rows(results)
     verdicts = Table(
         ("Outcome", "Requirement", "Scenario", "Finding"),
         tuple(each for each in rows if each.tone not in _QUIET),
         folded=tuple(each for each in rows if each.tone in _QUIET),
         is_searchable=True,
     )
-    skipped = tuple((", ".join(names), " ".join(reason)) for reason, names in _skipped(results).items())
+    skipped = tuple((", ".join(names), " ".join(reason)) for reason, names in _skipped_by_reason(results).items())
     return (
-        Section("verdicts", title, (Paragraph(NOTE, "note", Medium.PAGE), _chips(results), verdicts)),
+        Section("verdicts", title, (Paragraph(VERDICTS_NOTE, "note", Medium.PAGE), _chips(results), verdicts)),
         Section("skipped", "Skipped", (Pairs(skipped, Medium.ALL),) if skipped else ()),
-        Section("requirements", "Requirements", (_requirements(results),), Medium.TERMINAL),
+        Section("requirements", "Requirements", (_requirements_table(results),), Medium.TERMINAL),
     )
 
 
-def _rows(results: Results) -> list[Row]:
+def _verdict_rows(results: Results) -> list[Row]:
     """One row a verdict, in their order; the first row of a requirement has its anchor."""
     rows: list[Row] = []
     anchors: set[str] = set()
     for verdict in results.verdicts:
         anchor = anchor_of(verdict.requirement)
-        rows.append(_row(results, verdict, "" if anchor in anchors else anchor))
+        rows.append(_verdict_row(results, verdict, "" if anchor in anchors else anchor))
         anchors.add(anchor)
     return rows
 
 
-def _row(results: Results, verdict: Verdict, anchor: str) -> Row:
+def _verdict_row(results: Results, verdict: Verdict, anchor: str) -> Row:
     standing, requirement = Standing.of(verdict), results.requirement(verdict.requirement)
     said = verdict.findings[0] if verdict.findings else what_it_rests_on(verdict.facts)
     sentence = requirement.sentence or "Not in the catalogue that judged this run."
@@ -72,14 +73,20 @@ def _row(results: Results, verdict: Verdict, anchor: str) -> Row:
             Cell((Badge.of(standing),)),
             Cell((Span(verdict.requirement, "id"),), sentence),
             Cell((Span(verdict.scenario, "scenario"), " ", Span(f"({verdict.profile})", "muted"))),
-            Cell(said, details=_details(results, verdict, standing, requirement), is_open=standing.needs_attention),
+            Cell(
+                said,
+                details=_verdict_details(results, verdict, standing, requirement),
+                is_open=standing.needs_attention,
+            ),
         ),
         standing,
         anchor,
     )
 
 
-def _details(results: Results, verdict: Verdict, standing: Standing, requirement: RequirementText) -> tuple[Block, ...]:
+def _verdict_details(
+    results: Results, verdict: Verdict, standing: Standing, requirement: RequirementText
+) -> tuple[Block, ...]:
     facts = tuple(flattened({key: value for key, value in verdict.facts.items() if key not in (DELAYS, COMPARED)}))
     page = Medium.PAGE
     evidence = page if standing in _QUIET else Medium.ALL
@@ -89,16 +96,16 @@ def _details(results: Results, verdict: Verdict, standing: Standing, requirement
         if verdict.deviation
         else None,
         Paragraph(reported(verdict)) if reported(verdict) else None,
-        Paragraph(("Evidence: ", *_sources(verdict.evidence)), on=evidence) if verdict.evidence else None,
-        _curves(results, verdict),
-        _timelines(results, verdict),
+        Paragraph(("Evidence: ", *_evidence_links(verdict.evidence)), on=evidence) if verdict.evidence else None,
+        _links_to_curves(results, verdict),
+        _links_to_timelines(results, verdict),
         Pairs(facts) if facts else None,
-        Paragraph(_source(requirement), "muted", page) if requirement.source else None,
+        Paragraph(_source_in_words(requirement), "muted", page) if requirement.source else None,
     ]
     return tuple(each for each in parts if each is not None)
 
 
-def _sources(evidence: tuple[Evidence, ...]) -> list[Inline]:
+def _evidence_links(evidence: tuple[Evidence, ...]) -> list[Inline]:
     parts: list[Inline] = []
     for each in evidence:
         lines = lines_text(each.lines)
@@ -121,7 +128,7 @@ def web_link(link: str | None) -> str | None:
     return link if parts.scheme in ("http", "https") and parts.netloc else None
 
 
-def _curves(results: Results, verdict: Verdict) -> Paragraph | None:
+def _links_to_curves(results: Results, verdict: Verdict) -> Paragraph | None:
     links: list[Inline] = []
     for position, curve in enumerate(results.curves):
         if curve.scenario in facts_of(verdict) and verdict.requirement in curve.requirements:
@@ -137,7 +144,7 @@ def timeline_anchor(position: int) -> str:
     return f"timeline-{position + 1}"
 
 
-def _timelines(results: Results, verdict: Verdict) -> Paragraph | None:
+def _links_to_timelines(results: Results, verdict: Verdict) -> Paragraph | None:
     """Links to the pods that it rests on."""
     scenarios = {each.scenario for each in verdict.evidence}
     links: list[Inline] = []
@@ -147,7 +154,7 @@ def _timelines(results: Results, verdict: Verdict) -> Paragraph | None:
     return Paragraph(("Timeline: ", *links), on=Medium.PAGE) if links else None
 
 
-def _source(requirement: RequirementText) -> str:
+def _source_in_words(requirement: RequirementText) -> str:
     unpromised = " No text of Kubernetes promises it." if requirement.basis is Basis.SOURCE else ""
     return f"Source: {requirement.source}.{unpromised} {requirement.note}".rstrip()
 
@@ -170,7 +177,7 @@ def what_it_rests_on(facts: Mapping[str, Any]) -> str:
     return "as required"
 
 
-def _skipped(results: Results) -> dict[tuple[str, ...], dict[str, None]]:
+def _skipped_by_reason(results: Results) -> dict[tuple[str, ...], dict[str, None]]:
     """Requirements by the reason: one missing capability can skip many."""
     by_reason: dict[tuple[str, ...], dict[str, None]] = {}
     for verdict in results.verdicts:
@@ -187,7 +194,7 @@ def _by_requirement(results: Results) -> list[tuple[RequirementText, list[Verdic
     return [(each, found[each.id]) for each in results.requirements if each.id in found]
 
 
-def _requirements(results: Results) -> Table:
+def _requirements_table(results: Results) -> Table:
     """One row per requirement, worst last."""
     rows = []
     for requirement, verdicts in _by_requirement(results):
@@ -213,3 +220,36 @@ def _chip(requirement: RequirementText, verdicts: list[Verdict]) -> tuple[str, C
     number = requirement.id[len(requirement.id.rstrip("0123456789")) :]
     topic = requirement.id.removesuffix(number).rstrip("-")
     return topic, Chip(number, f"#{anchor_of(requirement.id)}", standing, title)
+
+
+def deviations(results: Results, note: str) -> tuple[Block, ...]:
+    """An article per known deviation with its verdicts, below a note; nothing without any."""
+    if not results.deviations:
+        return ()
+    return (Paragraph(note, "note"), *(_deviation_article(each, results) for each in results.deviations))
+
+
+def _deviation_article(deviation: DeviationText, results: Results) -> Article:
+    link = deviation.link or ""
+    verdicts = [each for each in results.verdicts if each.deviation == deviation.id]
+    return Article(
+        deviation.id,
+        (
+            Paragraph(deviation.sentence or "Not in the deviations.yaml that judged this run."),
+            *((Paragraph(deviation.evidence, "muted"),) if deviation.evidence else ()),
+            *((Paragraph((Span(link, "" if web_link(link) else "code", web_link(link)),)),) if link else ()),
+            Bullets(
+                tuple(
+                    (
+                        Span(each.requirement, "id"),
+                        " in ",
+                        Span(each.scenario, "scenario"),
+                        f" ({each.profile}){': ' if each.findings else ''}",
+                        Span("\n".join(each.findings), "said"),
+                    )
+                    for each in verdicts
+                )
+            ),
+        ),
+        look="deviation",
+    )

@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
 from crashloop.measure.files import load_scrapes, write_lifecycles
-from crashloop.report.coverage import coverage_of
-from crashloop.report.results import DeviationText, texts_of
-from crashloop.report.stress.results import (
-    NodeResult,
-    RowText,
-    StageResult,
-    StressResults,
-    exit_code_of,
-    outcome_of,
-)
+from crashloop.report.results import DeviationText, coverage_of, texts_of
+from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
 from crashloop.requirements import load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge, judge_requirement, judge_step

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from crashloop.report.stress.plan import PlannedLoad, PlannedRun, PlannedStage
+from crashloop.report.stress.results import PlannedLoad, PlannedRun, PlannedStage
 from crashloop.report.text import counted
 from crashloop.slo.scrapes import Scrapes, sample_of
 from crashloop.spec.pod import RestartPolicy, RestartRule

@@ -1,8 +1,7 @@
 """Writes the results of a stress run and their views into the run directory, and reads the results."""
 
 from crashloop.report.stress.document import stress_document
-from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults
-from crashloop.report.stress.verdicts import run_results
+from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults, run_results
 from crashloop.run.publish import publish, require_judged
 from crashloop.rundir import read_document
 from crashloop.stress.folder import StressDir

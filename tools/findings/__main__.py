@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crashloop.errors import UsageError
-from crashloop.report.stress.verdicts import SUITE as STRESS
-from crashloop.report.timeline import Timeline
-from crashloop.report.timeline_file import timeline_file
-from crashloop.report.timeline_svg import FROM_CREATION
+from crashloop.report.stress.results import SUITE as STRESS
+from crashloop.report.timeline import FROM_CREATION, Timeline, timeline_file
 from crashloop.rundir import RunDir
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress

@@ -6,7 +6,7 @@ from crashloop.comparison.change import Change
 from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.stress.values import NOISE_RATIO, Value, ValueChange
 from crashloop.comparison.text import name_of
-from crashloop.report.stress.figures import FIGURES
+from crashloop.report.stress.load import FIGURES
 from crashloop.report.text import counted
 from crashloop.slo.text import amount, number
 

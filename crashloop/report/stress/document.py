@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from crashloop.predict.text import costs_in_words
 from crashloop.report.conformance import environment, facts_of, files_of
-from crashloop.report.deviations import deviations
 from crashloop.report.document import (
     Badge,
     Block,
@@ -22,17 +21,22 @@ from crashloop.report.document import (
     Table,
     table,
 )
-from crashloop.report.stress.against_pods import against_pods
-from crashloop.report.stress.curve_plots import curve_plots, curve_title
 from crashloop.report.stress.headline import stress_headline
-from crashloop.report.stress.load import arrivals, nodes, planned
-from crashloop.report.stress.plots import Plot, rows
-from crashloop.report.stress.results import Comparison, StressResults, standing_of
+from crashloop.report.stress.load import (
+    COUNTING,
+    environment_in_words,
+    load_nodes,
+    open_arrivals,
+    planned_load,
+    ratios_in_words,
+    stage_name,
+    stage_rows,
+)
+from crashloop.report.stress.plots import Plot, against_pods, rows
+from crashloop.report.stress.results import Comparison, StressResults, requirement_results, run_results, standing_of
 from crashloop.report.stress.served import servers
-from crashloop.report.stress.svg import LINES, curve_svg, plot_svg
-from crashloop.report.stress.text import COUNTING, environment_in_words, ratios_in_words, stage_name, stage_rows
-from crashloop.report.stress.verdicts import requirement_results, run_results
-from crashloop.report.verdicts import verdict_sections
+from crashloop.report.stress.svg import LINES, curve_plots, curve_svg, curve_title, plot_svg
+from crashloop.report.verdicts import deviations, verdict_sections
 from crashloop.slo.types import SloVerdict
 
 PAGE = Medium.PAGE
@@ -49,45 +53,48 @@ def stress_document(results: StressResults) -> Document:
             f"crashloop stress {results.profile} · Kubernetes {results.kubernetes_version} · provider {results.provider}"
         ),
         headline=said,
-        facts=tuple(_facts(results)),
+        facts=tuple(_stress_facts(results)),
         exit_code=results.exit_code,
         coverage="" if results.coverage is None else results.coverage.sentence,
-        sections=tuple(_sections(results)),
+        sections=tuple(_stress_sections(results)),
         origin=f"Written by crashloop {results.crashloop_version} from slo.json ({results.format}).",
         data="slo.json",
     )
 
 
-def _facts(results: StressResults) -> Iterator[tuple[str, str]]:
+def _stress_facts(results: StressResults) -> Iterator[tuple[str, str]]:
     yield from facts_of(results)
     yield from ((f"{name.replace('_', ' ')} in all", f"{value:,.0f}") for name, value in results.totals.items())
     yield "environment", environment_in_words(results) or "not recorded"
 
 
-def _sections(results: StressResults) -> Iterator[Section]:
+def _stress_sections(results: StressResults) -> Iterator[Section]:
     if results.description:
         yield Section("about", "About", (Paragraph(results.description),), PAGE)
     slos = [each for each in results.verdicts if results.row(each.slo) is not None]
     checks = [each for each in results.verdicts if results.row(each.slo) is None]
-    yield Section("promises", "SLOs", tuple(_promises(slos, "Promise", SLOS, results)))
-    yield Section("checks", "Checks of the run", tuple(_promises(checks, "Check", CHECKS, results)))
+    yield Section("promises", "SLOs", tuple(_promise_blocks(slos, "Promise", SLOS, results)))
+    yield Section("checks", "Checks of the run", tuple(_promise_blocks(checks, "Check", CHECKS, results)))
     if results.judged:
         yield from verdict_sections(requirement_results(results), title="Verdicts on requirements")
     known = deviations(run_results(results), DEVIATIONS)
     yield Section("deviations", "Known deviations", known, PAGE)
     yield Section("incidents", "Incidents", (Bullets(results.incidents),) if results.incidents else ())
     yield Section(
-        "load", "Load as planned", (*planned(results), *nodes(results), *arrivals(results)), PAGE | Medium.SUMMARY
+        "load",
+        "Load as planned",
+        (*planned_load(results), *load_nodes(results), *open_arrivals(results)),
+        PAGE | Medium.SUMMARY,
     )
     yield Section("servers", "Servers", tuple(servers(results)), PAGE | Medium.SUMMARY)
-    yield Section("timeline", "Load over time", tuple(_timeline(results)), PAGE)
-    yield Section("stages", "Stages", tuple(_stages(results)), PAGE | Medium.SUMMARY)
-    yield Section("against-pods", "Against the number of crashing pods", tuple(_against_pods(results)), PAGE)
-    yield Section("delays", "Curves under load", tuple(_curves(results)), PAGE)
+    yield Section("timeline", "Load over time", tuple(_timeline_blocks(results)), PAGE)
+    yield Section("stages", "Stages", tuple(_stage_blocks(results)), PAGE | Medium.SUMMARY)
+    yield Section("against-pods", "Against the number of crashing pods", tuple(_against_pods_blocks(results)), PAGE)
+    yield Section("delays", "Curves under load", tuple(_curve_blocks(results)), PAGE)
     for position, each in enumerate(results.comparisons):
-        yield Section(f"comparison-{position + 1}", _comparison_title(each), tuple(_comparison(each)))
+        yield Section(f"comparison-{position + 1}", _comparison_title(each), tuple(_comparison_blocks(each)))
     yield Section("environment", "Environment", environment(results.environment), PAGE)
-    yield Section("reproduce", "Reproduce", _reproduce(results), PAGE)
+    yield Section("reproduce", "Reproduce", _reproduce_blocks(results), PAGE)
 
 
 SLOS = (
@@ -103,14 +110,14 @@ CHECKS = (
 )
 
 
-def _promises(verdicts: Sequence[SloVerdict], subject: str, note: str, results: StressResults) -> Iterator[Block]:
+def _promise_blocks(verdicts: Sequence[SloVerdict], subject: str, note: str, results: StressResults) -> Iterator[Block]:
     if verdicts:
         yield Paragraph(note, "note", PAGE)
         ranked = sorted(verdicts, key=lambda each: (standing_of(each).rank, each.mode != "gate"))
-        yield Table(("Outcome", subject, "What was seen"), tuple(_promise(each, results) for each in ranked))
+        yield Table(("Outcome", subject, "What was seen"), tuple(_promise_row(each, results) for each in ranked))
 
 
-def _promise(verdict: SloVerdict, results: StressResults) -> Row:
+def _promise_row(verdict: SloVerdict, results: StressResults) -> Row:
     standing, row = standing_of(verdict), results.row(verdict.slo)
     details: list[Block] = [Paragraph(row.definition, on=PAGE)] if row is not None else []
     details += [Paragraph(note, "said", PAGE) for note in verdict.notes]
@@ -139,7 +146,7 @@ def _promise(verdict: SloVerdict, results: StressResults) -> Row:
     )
 
 
-def _timeline(results: StressResults) -> Iterator[Block]:
+def _timeline_blocks(results: StressResults) -> Iterator[Block]:
     """One row of plots per quantity of several nodes; quantities of one node share a row."""
     arms = "; blue is the baseline of a comparison, orange its treatment" if results.comparisons else ""
     yield Paragraph(
@@ -151,7 +158,7 @@ def _timeline(results: StressResults) -> Iterator[Block]:
     )
     alone: list[Figure] = []
     for number, row in enumerate(rows(results)):
-        figures = tuple(_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))
+        figures = tuple(_plot_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))
         if len(figures) == 1:
             alone.append(figures[0]._replace(heading=f"{row.title} · {row.plots[0].node}"))
             continue
@@ -163,12 +170,12 @@ def _timeline(results: StressResults) -> Iterator[Block]:
         yield Figures(tuple(alone))
 
 
-def _figure(plot: Plot, name: str) -> Figure:
+def _plot_figure(plot: Plot, name: str) -> Figure:
     legend = tuple((place % LINES, line.name) for place, line in enumerate(plot.lines))
     return Figure(plot.node, plot_svg(plot, name=name), plot.alternative, emphasis="muted", legend=legend)
 
 
-def _stages(results: StressResults) -> Iterator[Block]:
+def _stage_blocks(results: StressResults) -> Iterator[Block]:
     figures = [(words, *values) for words, values in stage_rows(results)]
     yield Paragraph(
         "Figures of all nodes together. CPU of a component is that of its processes and their reaped children; lateness is "
@@ -182,7 +189,7 @@ def _stages(results: StressResults) -> Iterator[Block]:
         )
 
 
-def _against_pods(results: StressResults) -> Iterator[Block]:
+def _against_pods_blocks(results: StressResults) -> Iterator[Block]:
     plots = against_pods(results).plots
     if plots:
         yield Paragraph(
@@ -191,11 +198,11 @@ def _against_pods(results: StressResults) -> Iterator[Block]:
             "note",
         )
         yield Figures(
-            tuple(_figure(each, f"pods-{index}")._replace(heading=each.title) for index, each in enumerate(plots))
+            tuple(_plot_figure(each, f"pods-{index}")._replace(heading=each.title) for index, each in enumerate(plots))
         )
 
 
-def _curves(results: StressResults) -> Iterator[Block]:
+def _curve_blocks(results: StressResults) -> Iterator[Block]:
     plots = curve_plots(results.curves)
     if plots:
         yield Paragraph(
@@ -218,7 +225,7 @@ def _comparison_title(comparison: Comparison) -> str:
     return f"{comparison.treatment} against {comparison.baseline}{mix}"
 
 
-def _comparison(comparison: Comparison) -> Iterator[Block]:
+def _comparison_blocks(comparison: Comparison) -> Iterator[Block]:
     yield Paragraph(
         "Adjacent blocks of both arms are pairs, so that a drift of the host affects both. Effects that were named before the "
         "run are primary: together they raise a false alarm in at most 5 % of runs (Holm); each of the others, in 5 %. "
@@ -244,7 +251,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
     yield Bullets(tuple(each.sentence for each in comparison.effects), Medium.TEXT)
 
 
-def _reproduce(results: StressResults) -> tuple[Block, ...]:
+def _reproduce_blocks(results: StressResults) -> tuple[Block, ...]:
     again = (
         f"crashloop stress {results.profile} --provider {results.provider} "
         f"--kubernetes-version {results.kubernetes_version}"

@@ -18,7 +18,7 @@ def stress_headline(results: StressResults) -> Headline:
     """The headline of a stress run. Its standing is that of the worst verdict that gates, as the exit code is."""
     standing = Standing(results.outcome.value)
     slos = _Slos(results)
-    sentence = f"{_load(results)}: {_checks(results)}; {slos.sentence}."
+    sentence = f"{_load_in_words(results)}: {_checks_in_words(results)}; {slos.sentence}."
     return Headline(
         standing,
         sentence,
@@ -48,16 +48,16 @@ class _Slos:
             return "no SLO was requested"
         if self.are_kept:
             return f"all {len(self._all)} SLOs are kept" if len(self._all) > 1 else "the only SLO is kept"
-        kept = _are(sum(1 for each in self._all if each.outcome is Outcome.PASS), "kept")
+        kept = _so_many_are(sum(1 for each in self._all if each.outcome is Outcome.PASS), "kept")
         named = (
             ("broken", self._with(Outcome.FAIL, "gate")),
             ("missed (reported only)", self._with(Outcome.FAIL, "report")),
             ("a known deviation" if len(self._known) == 1 else "known deviations", self._known),
             ("in error", self._with(Outcome.ERROR)),
         )
-        parts = [f"{_are(len(each), word)}: {_names(each)}" for word, each in named if each]
+        parts = [f"{_so_many_are(len(each), word)}: {_slo_names(each)}" for word, each in named if each]
         undecided = self._with(Outcome.INCONCLUSIVE)
-        details = "; ".join([*parts, *([_are(len(undecided), "not judged")] if undecided else [])])
+        details = "; ".join([*parts, *([_so_many_are(len(undecided), "not judged")] if undecided else [])])
         return f"of {counted(len(self._all), 'SLO')} {kept}, {details}"
 
     @property
@@ -72,7 +72,7 @@ class _Slos:
         """The unjudged SLOs, official ones first."""
         open_ones = self._with(Outcome.INCONCLUSIVE)
         if open_ones:
-            yield f"Not judged: {_names(open_ones)}."
+            yield f"Not judged: {_slo_names(open_ones)}."
         if self._no_official_one:
             yield (
                 f"So none of the {counted(len(self._official), 'official SLO')} of Kubernetes was judged: "
@@ -100,7 +100,7 @@ class _Slos:
         ]
 
 
-def _load(results: StressResults) -> str:
+def _load_in_words(results: StressResults) -> str:
     restarts = counted_restarts(results)
     return f"{restarts} in the load {results.profile} on Kubernetes {results.kubernetes_version}"
 
@@ -111,7 +111,7 @@ def counted_restarts(results: StressResults) -> str:
     return f"{number:,} {'restart' if number == 1 else 'restarts'}"
 
 
-def _checks(results: StressResults) -> str:
+def _checks_in_words(results: StressResults) -> str:
     found = [each for each in results.verdicts if results.row(each.slo) is None]
     open_ones = [each for each in found if each.outcome is not Outcome.PASS]
     if not found:
@@ -119,14 +119,14 @@ def _checks(results: StressResults) -> str:
     if not open_ones:
         return f"all {counted(len(found), 'check')} of the run hold"
     do = "does" if len(open_ones) == 1 else "do"
-    return f"{len(open_ones)} of {counted(len(found), 'check')} of the run {do} not hold: {_names(open_ones)}"
+    return f"{len(open_ones)} of {counted(len(found), 'check')} of the run {do} not hold: {_slo_names(open_ones)}"
 
 
-def _are(number: int, word: str) -> str:
+def _so_many_are(number: int, word: str) -> str:
     return f"{number or 'none'} {'are' if number > 1 else 'is'} {word}"
 
 
-def _names(verdicts: Sequence[SloVerdict]) -> str:
+def _slo_names(verdicts: Sequence[SloVerdict]) -> str:
     return ", ".join(each.slo for each in verdicts)
 
 

@@ -1,4 +1,7 @@
-"""slo.json: the results of a stress run, with all data of its report. Views are made from this alone."""
+"""slo.json: the results of a stress run, with all data of its report. Views are made from this alone.
+
+Its verdicts on requirements, SLOs and the run itself are also a results.json, in the form that every run has.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,13 +9,65 @@ from typing import Any
 import msgspec
 
 from crashloop.predict.costs import Costs
-from crashloop.report.results import DeviationText, RequirementText, RunResults
-from crashloop.report.standing import Standing
-from crashloop.report.stress.plan import PlannedRun
+from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results, RunResults
+from crashloop.report.standing import Standing, count
 from crashloop.slo.effect import Effect
 from crashloop.slo.rows import Better
+from crashloop.slo.scrapes import NodeSample
 from crashloop.slo.types import Interval, SloVerdict
-from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, worst
+from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, worst
+
+
+class PlannedLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One load."""
+
+    name: str
+    kind: str
+    node: str
+    user: str
+    """One user of it, in words."""
+    users: str
+    """Numbers by stage, in words."""
+
+
+class PlannedStage(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage, rounds spelled out."""
+
+    label: str
+    """Name and mix."""
+    arm: str = ""
+    duration_s: float
+    measured_s: float | None = None
+    """Duration of its measurement; None: not measured."""
+    users: dict[str, int]
+    """By load."""
+    spawn_per_s: float
+    settle_s: float
+
+    @property
+    def users_text(self) -> str:
+        """`1 healthy, 110 crashers`."""
+        return ", ".join(f"{count} {name}" for name, count in self.users.items())
+
+
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was decided before the load began."""
+
+    loads: tuple[PlannedLoad, ...]
+    stages: tuple[PlannedStage, ...]
+    rounds: int = 1
+    scrape_every_s: float
+    workers: int = 0
+    """Of the load generator, besides its master; 0: one process."""
+    are_workers_elsewhere: bool = False
+    host_cores: int
+    disturbances: tuple[str, ...] = ()
+    """In words."""
+    sample: NodeSample | None = None
+    """The nodes whose metrics were scraped; None: all of them."""
+    scraped_nodes: tuple[str, ...] = ()
+    """Names of their Node objects, if that was not all of them."""
+
 
 STRESS_RESULTS_FORMAT = "crashloop.slo/1"
 
@@ -224,3 +279,62 @@ def exit_code_of(outcome: Outcome, *, interrupted: bool) -> int:
     if interrupted:
         return ExitCode.INTERRUPTED
     return exit_code(outcome)
+
+
+SUITE = "stress"
+CHECK = "A check of the run itself."
+
+
+def requirement_results(results: StressResults) -> Results:
+    """The part of a stress run about requirements of the catalogue; outcome and exit code are those of the whole run."""
+    profiles = {
+        each.profile: ProfileSummary(
+            name=each.profile, config=each.config, curve=each.curve, kubernetes_version=each.kubernetes_version
+        )
+        for each in results.nodes
+    }
+    head = {name: getattr(results, name) for name in RunResults.__struct_fields__ if name != "format"}
+    return Results(
+        **head,
+        suite=SUITE,
+        scope=results.profile,
+        counts=count(results.judged),
+        verdicts=tuple(sorted(results.judged, key=lambda each: Standing.of(each).rank)),
+        requirements=results.requirements,
+        deviations=results.deviations,
+        profiles=tuple(profiles.values()),
+    )
+
+
+def run_results(results: StressResults) -> Results:
+    """All verdicts of a stress run; an SLO stands where a requirement stands, with its promise as the sentence."""
+    judged = requirement_results(results)
+    verdicts = (*judged.verdicts, *(_verdict_of_slo(each, results) for each in results.verdicts))
+    return msgspec.structs.replace(
+        judged,
+        counts=count(verdicts),
+        verdicts=tuple(sorted(verdicts, key=lambda each: Standing.of(each).rank)),
+        requirements=(*judged.requirements, *(_text_of_slo(each.slo, results) for each in results.verdicts)),
+    )
+
+
+def _verdict_of_slo(verdict: SloVerdict, results: StressResults) -> Verdict:
+    row = results.row(verdict.slo)
+    facts = {"value": verdict.value, "unit": verdict.unit, "target": verdict.target, "samples": verdict.samples}
+    return Verdict(
+        requirement=verdict.slo,
+        scenario=f"{results.profile}/{row.phase}" if row is not None and row.phase else results.profile,
+        profile=", ".join(dict.fromkeys(each.profile for each in results.nodes)),
+        outcome=verdict.outcome,
+        mode=VerdictMode(verdict.mode),
+        findings=(verdict.sentence, *verdict.notes),
+        deviation=verdict.deviation,
+        facts={name: value for name, value in facts.items() if value is not None},
+    )
+
+
+def _text_of_slo(slo: str, results: StressResults) -> RequirementText:
+    row = results.row(slo)
+    if row is None:
+        return RequirementText(id=slo, sentence=CHECK)
+    return RequirementText(id=slo, sentence=row.promise, source=row.source, note=row.definition)

@@ -1,16 +1,123 @@
-"""The servers of a stress run in its document: what became of each under its demand."""
+"""The servers of a stress run in its document: the outcome of each under its demand, in a table and over time.
 
-from collections.abc import Iterator
+Plots show what clients saw, and on the same time axis what throttled and killed the server.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from crashloop.report.document import Block, Figure, Figures, Medium, Paragraph, table
-from crashloop.report.stress.results import ServedResult, StressResults
-from crashloop.report.stress.served_plots import ServerPlots, server_plots
+from crashloop.report.picture import Scale, scale_for
+from crashloop.report.stress.plots import AREA, Axes, Plot, at_height
+from crashloop.report.stress.results import Series, ServedResult, StressResults
 from crashloop.report.stress.svg import plot_svg
+from crashloop.report.text import counted
 from crashloop.slo.text import number
 
-_COLUMNS = (
+BACKLOG = "backlog"
+"""Name of the series whose plot also stands alone."""
+
+
+class _ServerPanel(NamedTuple):
+    """One quantity of a server."""
+
+    series: str
+    heading: str
+    area: int = 54
+    is_common: bool = True
+    """Whether all servers share its axis, so that they can be compared."""
+
+
+PANELS = (
+    _ServerPanel(BACKLOG, "requests that wait", 84),
+    _ServerPanel("answers", "answers per second", is_common=False),
+    _ServerPanel("throttled", "throttled (% of the periods in which it used CPU)"),
+    _ServerPanel("server CPU", "CPU (cores)", is_common=False),
+)
+
+
+class ServerPlots(NamedTuple):
+    """All plots of one server, from top to bottom, on one time axis."""
+
+    load: str
+    panels: tuple[Plot, ...]
+
+
+def server_plots(results: StressResults) -> tuple[ServerPlots, ...]:
+    """In the order of the loads. A run of an earlier version has no throttling, CPU, kills and down times over time."""
+    drawn = _DrawnServers(results)
+    return tuple(ServerPlots(load, drawn.panels(load)) for load in drawn.loads)
+
+
+def backlog_plots(results: StressResults) -> tuple[tuple[str, Plot], ...]:
+    """The backlog of each server by itself, with its kills and down times."""
+    drawn = _DrawnServers(results)
+    alone = PANELS[0]._replace(area=AREA)
+    return tuple((load, drawn.plot(alone, load)._replace(heading="")) for load in drawn.loads)
+
+
+class _DrawnServers:
+    def __init__(self, results: StressResults) -> None:
+        self._results = results
+        self._axes = Axes.of(results)
+        self.loads = list(dict.fromkeys(each.node for each in self._of(BACKLOG)))
+
+    def panels(self, load: str) -> tuple[Plot, ...]:
+        """The first one names the stages, and the last one the times."""
+        first, *found = [self.plot(panel, load) for panel in PANELS if self._of(panel.series, load)]
+        found = [first, *(each._replace(bands=tuple(band._replace(label="") for band in each.bands)) for each in found)]
+        return (*(each._replace(x_ticks=()) for each in found[:-1]), found[-1])
+
+    def plot(self, panel: _ServerPanel, load: str) -> Plot:
+        own, served = self._of(panel.series, load), [each for each in self._results.served if each.load == load]
+        limit = (
+            next((each.cpu_limit for each in served if each.cpu_limit), None) if panel.series == "server CPU" else None
+        )
+        scale = self._scale(panel, own, limit)
+        plot = Plot(
+            title=f"{panel.heading}, {load}",
+            node=load,
+            unit=own[0].unit,
+            alternative=_panel_in_words(panel, own, served, limit),
+            lines=tuple(self._axes.line(each.unit, each, scale, panel.area) for each in own),
+            target=None if limit is None else (at_height(limit, scale, panel.area), f"limit {limit:g} cores"),
+            heading=panel.heading,
+            area=panel.area,
+            downs=tuple(self._band(*down) for each in served for down in each.downs_s),
+            kills=tuple(self._axes.x(at_s) for each in served for at_s in each.kills_s),
+        )
+        return self._axes.framed(plot, scale)._replace(node="")
+
+    def _of(self, name: str, load: str | None = None) -> list[Series]:
+        return [
+            each for each in self._results.series if each.name == name and each.points and load in (None, each.node)
+        ]
+
+    def _scale(self, panel: _ServerPanel, own: Sequence[Series], limit: float | None) -> Scale:
+        series = self._of(panel.series) if panel.is_common else own
+        return scale_for((), [limit or 0.0, *(value for each in series for _, value in each.points)])
+
+    def _band(self, from_s: float, to_s: float) -> tuple[float, float]:
+        x = self._axes.x(from_s)
+        return x, self._axes.x(to_s) - x
+
+
+def _panel_in_words(
+    panel: _ServerPanel, own: Sequence[Series], served: Sequence[ServedResult], limit: float | None
+) -> str:
+    words = f"up to {number(max(value for each in own for _, value in each.points))} {own[0].unit}"
+    if limit is not None:
+        words += f", limit {limit:g}"
+    kills = sum(len(each.kills_s) for each in served)
+    if panel.series != BACKLOG or not kills:
+        return words
+    down_s = sum(to_s - from_s for each in served for from_s, to_s in each.downs_s)
+    return f"{words}; {counted(kills, 'kill')}, down for {number(down_s)} s"
+
+
+_SERVER_COLUMNS = (
     ("kills", "kills", ""),
     ("recovery", "recovered after (s)", ""),
     ("highest-backlog", "highest backlog", ""),
@@ -38,11 +145,11 @@ def servers(results: StressResults) -> Iterator[Block]:
         Medium.PAGE,
     )
     rows = [
-        (each.load, each.stage, str(each.requests), *(_text(each, *column) for column in _COLUMNS))
+        (each.load, each.stage, str(each.requests), *(_cell_text(each, *column) for column in _SERVER_COLUMNS))
         for each in results.served
     ]
-    yield table(("server", "stage", "requests", *(header for _, header, _ in _COLUMNS)), *rows, look="stages")
-    figures = tuple(_figure(each, f"server-{place}") for place, each in enumerate(server_plots(results)))
+    yield table(("server", "stage", "requests", *(header for _, header, _ in _SERVER_COLUMNS)), *rows, look="stages")
+    figures = tuple(_server_figure(each, f"server-{place}") for place, each in enumerate(server_plots(results)))
     if figures:
         yield Paragraph(
             "One time axis per server. Red lines with a triangle are kills, and red intervals the down times of its container, "
@@ -54,12 +161,12 @@ def servers(results: StressResults) -> Iterator[Block]:
         yield Figures(figures)
 
 
-def _figure(server: ServerPlots, name: str) -> Figure:
+def _server_figure(server: ServerPlots, name: str) -> Figure:
     pictures = [plot_svg(each, name=f"{name}-{place}") for place, each in enumerate(server.panels)]
     return Figure(server.load, Markup("").join(pictures), server.panels[0].alternative, emphasis="muted")
 
 
-def _text(served: ServedResult, name: str, _: str, unit: str) -> str:
+def _cell_text(served: ServedResult, name: str, _: str, unit: str) -> str:
     value = served.figures.get(name)
     if name == "recovery" and served.figures.get("unrecovered"):
         return "not"

@@ -1,12 +1,75 @@
-"""Plots of a stress run as SVG: class names only, so that they follow the page; or files of their own for documents."""
+"""Plots of a stress run as SVG, and delays under load by restart, one plot per node and mix.
 
-from collections.abc import Iterable
+Class names only, so that they follow the page; or files of their own for documents.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
-from crashloop.report.stress.curve_plots import CurvePlot, curve_title
-from crashloop.report.stress.plots import AREA, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Line, Plot
-from crashloop.report.svg_parts import grid_line, n, picture, text
+from crashloop.report.picture import Scale, grid_line, n, picture, scale_for, text
+from crashloop.report.stress.plots import AREA, BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Line, Plot, at_height
+from crashloop.report.stress.results import LoadCurve
+
+
+class Column(NamedTuple):
+    """All restarts of one number: x, and the y of each delay."""
+
+    x: float
+    due: float
+    lowest: float
+    p50: float
+    p90: float
+    highest: float
+
+
+class CurvePlot(NamedTuple):
+    """Delays by restart on one node: due, median, nine tenths, extremes."""
+
+    curve: LoadCurve
+    columns: tuple[Column, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    alternative: str
+
+
+def curve_title(curve: LoadCurve) -> str:
+    """Load, node, and kubelet profile."""
+    return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
+
+
+def curve_plots(curves: Sequence[LoadCurve]) -> tuple[CurvePlot, ...]:
+    """All on one delay axis."""
+    points = [point for curve in curves for point in curve.points]
+    scale = scale_for((point.due_s for point in points), (point.highest_s for point in points))
+    return tuple(_curve_plot(curve, scale) for curve in curves if curve.points)
+
+
+def _curve_plot(curve: LoadCurve, scale: Scale) -> CurvePlot:
+    step = (WIDTH - LEFT - RIGHT) / len(curve.points)
+    columns = tuple(
+        Column(
+            LEFT + (index + 0.5) * step,
+            at_height(each.due_s, scale),
+            at_height(each.lowest_s, scale),
+            at_height(each.p50_s, scale),
+            at_height(each.p90_s, scale),
+            at_height(each.highest_s, scale),
+        )
+        for index, each in enumerate(curve.points)
+    )
+    every = max(1, len(curve.points) // 15)
+    ticks = tuple(
+        (columns[index].x, str(each.restart)) for index, each in enumerate(curve.points) if index % every == 0
+    )
+    last = curve.points[-1]
+    alternative = (
+        f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
+        f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s"
+    )
+    return CurvePlot(curve, columns, ticks, tuple((at_height(v, scale), f"{v:g}") for v in scale.ticks(6)), alternative)
+
 
 _STYLE = """
 svg { background: #fff; font-family: sans-serif }
@@ -34,22 +97,24 @@ LINES = 5
 def plot_svg(plot: Plot, *, name: str) -> Markup:
     """A plot along time. `name` is unique in its page: ids begin with it."""
     body = [
-        *_stages(plot),
-        *_downs(plot),
+        *_stage_bands(plot),
+        *_down_path(plot),
         *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
         *(_x_label(x, label, plot.area) for x, label in plot.x_ticks),
-        *_target(plot),
-        *_kills(plot),
-        *(_line(index, line) for index, line in enumerate(plot.lines)),
-        *_ranges(plot.ranges),
-        *_marks(plot.dots),
+        *_target_svg(plot),
+        *_kill_path(plot),
+        *(_line_svg(index, line) for index, line in enumerate(plot.lines)),
+        *_range_path(plot.ranges),
+        *_mark_paths(plot.dots),
     ]
     title = f"{plot.title} on {plot.node}" if plot.node else plot.title
     height = TOP + plot.area + (BOTTOM if plot.x_ticks else _BELOW)
-    return picture(body, size=(WIDTH, height), title=title, description=plot.alternative, name=name, along=_along(plot))
+    return picture(
+        body, size=(WIDTH, height), title=title, description=plot.alternative, name=name, along=_values_along(plot)
+    )
 
 
-def _along(plot: Plot) -> str:
+def _values_along(plot: Plot) -> str:
     """What plots.js.j2 needs to read values back: ends of the axes, then left, top, width and height of the area."""
     if plot.ends is None:
         return ""
@@ -91,7 +156,7 @@ def standalone(svg: Markup, *, heading: str, legend: Iterable[str] = ()) -> str:
     )
 
 
-def _stages(plot: Plot) -> Iterable[str]:
+def _stage_bands(plot: Plot) -> Iterable[str]:
     after_heading = LEFT + 5.6 * len(plot.heading) if plot.heading else 0
     for band in plot.bands:
         yield (
@@ -104,20 +169,20 @@ def _stages(plot: Plot) -> Iterable[str]:
         yield f'<text class="unit" x="{LEFT}" y="{TOP - 6}">{text(plot.heading)}</text>'
 
 
-def _downs(plot: Plot) -> Iterable[str]:
+def _down_path(plot: Plot) -> Iterable[str]:
     path = "".join(f"M{n(x)} {TOP}h{n(width)}v{plot.area}h{n(-width)}z" for x, width in plot.downs)
     if path:
         yield f'<path class="down" d="{path}"/>'
 
 
-def _kills(plot: Plot) -> Iterable[str]:
+def _kill_path(plot: Plot) -> Iterable[str]:
     """A line each, with a triangle at its top."""
     path = "".join(f"M{n(x - 3)} {TOP}h6l-3 5V{TOP + plot.area}V{TOP + 5}z" for x in plot.kills)
     if path:
         yield f'<path class="kill" d="{path}"/>'
 
 
-def _target(plot: Plot) -> Iterable[str]:
+def _target_svg(plot: Plot) -> Iterable[str]:
     if plot.target is None:
         return
     y, label = plot.target
@@ -129,7 +194,7 @@ def _target(plot: Plot) -> Iterable[str]:
     yield f'<text class="unit" x="{LEFT + 3}" y="{n(below_stage_names)}">{text(label)}</text>'
 
 
-def _line(index: int, line: Line) -> str:
+def _line_svg(index: int, line: Line) -> str:
     if not line.path:
         return ""
     (x, y), *rest = line.path
@@ -137,13 +202,13 @@ def _line(index: int, line: Line) -> str:
     return f'<path class="line l{index % LINES}" d="{path}"><title>{text(line.name)}</title></path>'
 
 
-def _ranges(ranges: Iterable[tuple[float, float, float]]) -> Iterable[str]:
+def _range_path(ranges: Iterable[tuple[float, float, float]]) -> Iterable[str]:
     path = "".join(f"M{n(x)} {n(low)}V{n(high)}" for x, low, high in ranges)
     if path:
         yield f'<path class="range" d="{path}"/>'
 
 
-def _marks(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:
+def _mark_paths(dots: Iterable[tuple[float, float, bool]]) -> Iterable[str]:
     """Circles in one path a kind: thousands of dots stay small."""
     placed = list(dots)
     for kind, wanted in (("mark", False), ("missed", True)):

@@ -17,8 +17,7 @@ from crashloop.comparison.lateness import (
     distribution,
     lateness_changes,
 )
-from crashloop.report.curves import PlottedCurve
-from crashloop.report.delay import DelayWindow, ReportedDelay
+from crashloop.report.curves import DelayWindow, PlottedCurve, ReportedDelay
 from crashloop.report.standing import Standing
 
 CALM = [0.1, 0.3, 0.5, 0.7, 0.9, 0.2, 0.4, 0.6, 0.8, 1.0, 0.15, 0.35, 0.55, 0.75, 0.95, 0.45]

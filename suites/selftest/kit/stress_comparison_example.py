@@ -8,14 +8,7 @@ from typing import Any
 import msgspec
 
 from crashloop.comparison.stress.side import JudgedStressRun
-from crashloop.report.stress.results import (
-    NodeResult,
-    RowText,
-    StageResult,
-    StressResults,
-    exit_code_of,
-    outcome_of,
-)
+from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
 from crashloop.slo.rows import Better
 from crashloop.slo.types import Interval, SloVerdict
 from crashloop.spec.profile import KubeletProfile

@@ -12,10 +12,10 @@ import pytest
 
 from crashloop.report.conformance import conformance_document
 from crashloop.report.document import Chips
-from crashloop.report.flatten import flattened
 from crashloop.report.html import to_html
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
+from crashloop.report.text import flattened
 from crashloop.report.verdicts import href_of, verdict_sections, web_link, what_it_rests_on
 from crashloop.verdict import Evidence, Outcome, Verdict
 from suites.selftest.kit.report_example import PROFILES, VERDICTS, example_results

@@ -7,11 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.report.coverage import Coverage
-from crashloop.report.curves import PlottedCurve
-from crashloop.report.delay import ReportedDelay
-from crashloop.report.headline import headline
-from crashloop.report.results import DeviationText, RequirementText, Results, build_results
+from crashloop.report.conformance import headline
+from crashloop.report.curves import PlottedCurve, ReportedDelay
+from crashloop.report.results import Coverage, DeviationText, RequirementText, Results, build_results
 from crashloop.report.standing import Standing
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import (

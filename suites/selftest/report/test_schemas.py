@@ -9,7 +9,7 @@ import pytest
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
-from crashloop.report.delay import ReportedDelay
+from crashloop.report.curves import ReportedDelay
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.run.publish import publish, published

@@ -9,8 +9,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.report.conformance import conformance_document
-from crashloop.report.curves import PlottedCurve
-from crashloop.report.delay import ReportedDelay
+from crashloop.report.curves import PlottedCurve, ReportedDelay
 from crashloop.report.html import to_html
 from crashloop.report.standing import Standing
 from crashloop.report.timeline import (
@@ -22,9 +21,9 @@ from crashloop.report.timeline import (
     Moment,
     Stretch,
     Timeline,
+    timeline_svg,
     timelines_of,
 )
-from crashloop.report.timeline_svg import timeline_svg
 from suites.selftest.kit.cases import CRASHING
 from suites.selftest.kit.histories import History
 from suites.selftest.kit.report_example import example_results

@@ -11,7 +11,7 @@ from bench.page.pictures import backlogs
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series, ServedResult, StressResults
-from crashloop.report.stress.served_plots import backlog_plots, server_plots
+from crashloop.report.stress.served import backlog_plots, server_plots
 from crashloop.slo.families import stamp_of
 from crashloop.stress.judging import judge_run
 from crashloop.stress.publishing import publish_stress, published_stress

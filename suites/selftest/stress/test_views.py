@@ -14,15 +14,19 @@ from crashloop.report.html import to_html
 from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
 from crashloop.report.results import DeviationText
-from crashloop.report.stress.against_pods import PROPORTIONAL, against_pods
-from crashloop.report.stress.curve_plots import curve_plots
 from crashloop.report.stress.document import stress_document
-from crashloop.report.stress.figures import figure_text, stage_figure_text
-from crashloop.report.stress.plots import TOP, rows
-from crashloop.report.stress.results import Comparison, Dots, Series, StageResult, StressResults, outcome_of
-from crashloop.report.stress.svg import curve_svg, plot_svg, standalone
-from crashloop.report.stress.text import environment_in_words, ratios_in_words
-from crashloop.report.stress.verdicts import run_results
+from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
+from crashloop.report.stress.plots import PROPORTIONAL, TOP, against_pods, rows
+from crashloop.report.stress.results import (
+    Comparison,
+    Dots,
+    Series,
+    StageResult,
+    StressResults,
+    outcome_of,
+    run_results,
+)
+from crashloop.report.stress.svg import curve_plots, curve_svg, plot_svg, standalone
 from crashloop.report.terminal import render
 from crashloop.slo.scrapes import NodeSample
 from crashloop.slo.types import Interval

@@ -1,8 +1,12 @@
-"""Axes: the position of a value on an axis, and the labelled values."""
+"""What every picture of a report is made of: axes with their labelled values, numbers and text as SVG has them, and the frame."""
 
 import math
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from crashloop.report.text import printable
 
 LOG_FROM_RATIO = 8
 """Due delays that span at least this factor are drawn by their logarithm: a doubling curve becomes a straight line."""
@@ -59,3 +63,38 @@ def ordinal_ticks(restarts: Collection[int], at_most: int = 10) -> frozenset[int
     steps = (step * 10**decade for decade in range(9) for step in (1, 2, 5))
     width = next(step for step in steps if len(restarts) <= at_most * step)
     return frozenset(each for each in restarts if each % width == 0 or each == min(restarts))
+
+
+ALONG = "data-along"
+"""Attribute of a picture whose values plots.js.j2 reads back."""
+
+
+def picture(
+    body: Iterable[str], *, size: tuple[int, int], title: str, description: str, name: str, along: str = ""
+) -> Markup:
+    """The whole picture. `name` is unique in its page: ids begin with it. With `along` a script shows values and zooms."""
+    width, height = size
+    read = f' {ALONG}="{along}"' if along else ""
+    return Markup(
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-t {name}-d"{read}>'
+        f'<title id="{name}-t">{text(title)}</title><desc id="{name}-d">{text(description)}</desc>'
+        f"{''.join(body)}</svg>"
+    )
+
+
+def grid_line(y: float, label: str, *, left: int, right: int) -> str:
+    """A line across the plot from `left` to `right`, with its label before it."""
+    return (
+        f'<path class="grid" d="M{left} {n(y)}H{right}"/>'
+        f'<text class="y" x="{left - 5}" y="{n(y + 3.5)}">{text(label)}</text>'
+    )
+
+
+def text(plain: str) -> str:
+    """Text that is shown as it is."""
+    return str(escape(printable(plain)))
+
+
+def n(value: float) -> str:
+    """A coordinate with one digit."""
+    return f"{value:.1f}".removesuffix(".0")
