@@ -8,11 +8,11 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.profiles import read_manifest
 from crashloop.requirements import SLO_ROWS, load_requirements
+from crashloop.slo.exposition import read_scrapes
+from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
-from crashloop.slo.scrape_lines import read_scrapes
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle
 
 LIFECYCLES = "lifecycles.jsonl"
 

@@ -18,8 +18,7 @@ from crashloop.measure.readiness import readiness
 from crashloop.measure.sampling import Scraped
 from crashloop.measure.scraper import Scraper
 from crashloop.slo.exposition import Exposition
-from crashloop.slo.families import HELD, SOURCES
-from crashloop.slo.scrapes import SourceLine
+from crashloop.slo.scrapes import HELD, SOURCES, SourceLine
 
 ANSWER_S = 10.0
 """A later answer counts as a missed scrape."""
@@ -28,7 +27,7 @@ ANSWER_S = 10.0
 class Measuring:
     """Scrapes all sources from `with` to its end, each in a thread of its own.
 
-    `families` names metric families to keep in addition to crashloop.slo.families.SOURCES (crashloop.slo.rows.families_of).
+    `families` names metric families to keep in addition to crashloop.slo.scrapes.SOURCES (crashloop.slo.rows.families_of).
     """
 
     def __init__(

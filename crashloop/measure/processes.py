@@ -78,7 +78,7 @@ class ProcessAccount:
     def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = (), *, counts_held: bool = False) -> None:
         """The harness is this process, the named ones, and their descendants, without the cluster's processes.
 
-        `counts_held`: also read crashloop.slo.families.HELD.
+        `counts_held`: also read crashloop.slo.scrapes.HELD.
         """
         self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
         self._folder = folder_of(info)

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from crashloop.slo.exposition import SeriesKey
-from crashloop.slo.scrape_lines import Differences, to_line
+from crashloop.slo.exposition import Differences, SeriesKey, to_line
 from crashloop.slo.scrapes import MissedScrape, SourceLine
 
 Read = Callable[[], Iterable[tuple[bytes, SeriesKey, float]]]

@@ -4,7 +4,7 @@ Theory of operation. A host drifts: caches warm, disks fill, neighbours come and
 paired with the adjacent block of the baseline, or with one at the same time. One pair gives one log ratio; the interval is
 Student's, of their mean. Samples within a block share the block's conditions, so only more pairs narrow the interval, not
 more samples. Which arm came first, which place it had, and how busy the host was before, are disturbances
-(crashloop.slo.paired): with alternating orders and places they cancel out.
+(crashloop.slo.effect): with alternating orders and places they cancel out.
 """
 
 import math
@@ -15,17 +15,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.effect import LEVEL, Effect, EffectReading, decided, too_little
-from crashloop.slo.estimates import CONFIDENCE, least_samples, percentile_of
-from crashloop.slo.paired import (
+from crashloop.slo.effect import (
+    LEVEL,
     MIN_PAIRS,
+    Effect,
+    EffectReading,
+    decided,
     interval,
     p_of_difference,
     p_of_inequivalence,
     paired_mean,
     smallest_visible,
+    too_little,
 )
-from crashloop.slo.types import Interval
+from crashloop.slo.estimates import CONFIDENCE, least_samples, percentile_of
+from crashloop.slo.measurements import Interval
 
 BASELINE, TREATMENT = "baseline", "treatment"
 MARGIN = 0.05

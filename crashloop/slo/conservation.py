@@ -15,10 +15,9 @@ from collections.abc import Iterator
 
 from crashloop.errors import ObservationError
 from crashloop.slo.events import in_groups
-from crashloop.slo.increase import resets
+from crashloop.slo.increase import find_growth, notes, resets
+from crashloop.slo.measurements import Interval, Lifecycle, Measured, Phase, SliResult
 from crashloop.slo.rows import ConservationSli, Selection
-from crashloop.slo.sources import find, notes
-from crashloop.slo.types import Interval, Lifecycle, Measured, Phase, SliResult
 
 COUNTER = Selection(metric="kubelet_started_containers_total", source="kubelet")
 EDGE_S = 2.0
@@ -38,7 +37,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
         raise ObservationError(
             f"ground truth lacks the starts of {len(unheard)} of {len(everyone)} pods, which restarted, such as {unheard[0]}."
         )
-    found = find(measured, COUNTER, window.from_ns, window.to_ns)
+    found = find_growth(measured, COUNTER, window.from_ns, window.to_ns)
     lacks = notes(found)
     compared = []
     for source in found:

@@ -6,10 +6,10 @@ from statistics import fmean
 from crashloop.errors import ObservationError
 from crashloop.model.restart_counts import most_late_s
 from crashloop.predict.costs import Costs
+from crashloop.slo.measurements import Measured, Phase, Restart, SliResult
+from crashloop.slo.metrics import ratio
 from crashloop.slo.preconditions import facts_of
-from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
-from crashloop.slo.types import Measured, Phase, Restart, SliResult
 
 BUSY, OWN = 0.9, 0.75
 """From these shares on (of the host's CPU, and of the cluster in it), the rate of restarts counts as the highest possible."""

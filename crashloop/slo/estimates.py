@@ -1,18 +1,29 @@
-"""Percentiles and shares.
+"""Percentiles and shares, and their intervals within a run, from blocks of its time.
 
 Percentiles are *nearest rank*: p99 is the smallest value that at least 99 % of the samples do not exceed. So `p99 <= bound`
 and `at least 99 % are <= bound` are the same statement, for raw samples and for histograms alike.
+
+Theory of operation. Events of a run are not independent: restarts share relists, merged statuses, and seconds in which the
+host is busy. Blocks of time that are longer than such a state are nearly independent, so the interval follows from the
+differences between blocks, not between events. A ratio of sums has the variance of its blocks around it. A share has as
+many *effective samples* as independent events would need for that variance (design effect; never more than there are). A
+percentile's interval is that of the share below it, read back as values. All use Student's t, for there are few blocks.
+
+The interval covers what varies within a run. Hosts also differ from run to run, which one run cannot show.
+Sources: Woodruff 1952 (percentiles of clusters); Kish 1965, ch. 8 (design effect); Schmeiser 1982 (10 to 30 batches suffice).
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from crashloop.model import student
-from crashloop.slo.types import Interval
+from crashloop.slo.measurements import Interval
 
 CONFIDENCE = 0.95
 
@@ -49,3 +60,129 @@ def wilson(hits: float, samples: float, *, confidence: float = CONFIDENCE, freed
     lower = 0.0 if hits <= 0 else max(0.0, centre - half)
     upper = 1.0 if hits >= samples else min(1.0, centre + half)
     return Interval(lower, upper, confidence)
+
+
+BLOCK_S = 10.0
+"""Several cycles of restarts at the lowest maximum, relists, and status updates of a kubelet."""
+MOST_BLOCKS = 20
+LEAST_BLOCKS = 3
+UNKNOWN = Interval(None, None, CONFIDENCE)
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+class Effective(NamedTuple):
+    """As many independent samples would vary as much; `freedom` of their variance."""
+
+    samples: float
+    freedom: int
+
+
+def blocks_in(from_ns: int, to_ns: int) -> int:
+    """The number of blocks of a window; 0 if it is too short for an interval."""
+    number = min(MOST_BLOCKS, int((to_ns - from_ns) / 1e9 // BLOCK_S))
+    return number if number >= LEAST_BLOCKS else 0
+
+
+def block_of(times_ns: ArrayLike, from_ns: int, to_ns: int) -> Places:
+    """The block of every moment in a window. Raises ValueError for a window without blocks."""
+    number = blocks_in(from_ns, to_ns)
+    if not number:
+        raise ValueError(f"a window of {(to_ns - from_ns) / 1e9:g} s; expected {LEAST_BLOCKS * BLOCK_S:g} s or more")
+    share = (np.asarray(times_ns, dtype=np.int64) - from_ns) / (to_ns - from_ns)
+    return np.clip((share * number).astype(np.int64), 0, number - 1)
+
+
+def effective(hits: ArrayLike, samples: ArrayLike) -> Effective | None:
+    """Of a share, by block; None with too few blocks that have samples."""
+    counts = np.asarray(samples, dtype=np.float64)
+    kept = counts > 0
+    found, counts = np.asarray(hits, dtype=np.float64)[kept], counts[kept]
+    if len(counts) < LEAST_BLOCKS:
+        return None
+    total = float(counts.sum())
+    share = float(found.sum()) / total
+    independent = share * (1 - share) / total
+    variance = _variance_of_blocks(found, counts)
+    design = max(1.0, variance / independent) if independent > 0 else 1.0
+    return Effective(total / design, len(counts) - 1)
+
+
+def percentile_interval(values: ArrayLike, places: Places, percentile: float) -> tuple[Interval, Effective | None]:
+    """Of a percentile of samples, `places` their blocks. It ends at the largest sample: beyond it nothing is known."""
+    samples = np.asarray(values, dtype=np.float64)
+    ordered, found = np.sort(samples), percentile_of(samples, percentile)
+    below = samples < found if found > ordered[0] else samples <= found
+    size = int(places.max()) + 1
+    known = effective(np.bincount(places, below, size), np.bincount(places, minlength=size))
+    if known is None:
+        return UNKNOWN, None
+    share, count = percentile / 100, len(ordered)
+    reach = _students_t(known.freedom) * math.sqrt(share * (1 - share) / known.samples)
+    first, last = math.ceil(count * (share - reach)), math.floor(count * (share + reach)) + 1
+    return Interval(float(ordered[max(1, first) - 1]), float(ordered[min(count, last) - 1]), CONFIDENCE), known
+
+
+def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
+    """Of sum(above) / sum(below), one of each per block; not below 0 where nothing above is."""
+    tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    if len(tops) < LEAST_BLOCKS or bottoms.sum() <= 0:
+        return UNKNOWN
+    value = float(tops.sum() / bottoms.sum())
+    reach = _students_t(len(tops) - 1) * math.sqrt(_variance_of_blocks(tops, bottoms))
+    lower = value - reach
+    return Interval(max(0.0, lower) if tops.min() >= 0 else lower, value + reach, CONFIDENCE)
+
+
+def rate_interval(times_ns: ArrayLike, from_ns: int, to_ns: int) -> Interval:
+    """Of events per second in a window.
+
+    One event more or fewer is always within it: where a window begins and ends among evenly spaced events changes as much.
+    """
+    number = blocks_in(from_ns, to_ns)
+    if not number:
+        return UNKNOWN
+    counts = np.bincount(block_of(times_ns, from_ns, to_ns), minlength=number)
+    long_s, events = (to_ns - from_ns) / 1e9, int(counts.sum())
+    by_blocks = ratio_interval(counts, np.full(number, long_s / number)).bounds
+    if by_blocks is None:
+        return UNKNOWN
+    lower, upper = by_blocks
+    return Interval(min(lower, max(0, events - 1) / long_s), max(upper, (events + 1) / long_s), CONFIDENCE)
+
+
+class Steps(NamedTuple):
+    """What grew between every two scrapes of a source."""
+
+    times_ns: Places
+    """Of the scrapes, at least two."""
+    grown: tuple[Numbers, ...]
+    """One row per quantity."""
+
+
+def sums_in_blocks(sources: Sequence[Steps]) -> tuple[Numbers, ...]:
+    """Sums over all sources by block of their time, one row per quantity; empty if they cover too little of it.
+
+    Nodes share the seconds of their run, so their blocks are not independent of each other. There is at least one source.
+    """
+    from_ns = min(int(each.times_ns[0]) for each in sources)
+    to_ns = max(int(each.times_ns[-1]) for each in sources)
+    if not blocks_in(from_ns, to_ns):
+        return tuple(np.zeros(0) for _ in sources[0].grown)
+    middles = [each.times_ns[:-1] + np.diff(each.times_ns) // 2 for each in sources]
+    places = block_of(np.concatenate(middles), from_ns, to_ns)
+    filled = np.unique(places)
+    rows = zip(*(each.grown for each in sources), strict=True)
+    return tuple(np.bincount(places, np.concatenate(row))[filled].astype(np.float64) for row in rows)
+
+
+def _variance_of_blocks(tops: Numbers, bottoms: Numbers) -> float:
+    """Of the ratio of their sums, by the differences of the blocks from it."""
+    number, total = len(tops), float(bottoms.sum())
+    apart = tops - bottoms * (float(tops.sum()) / total)
+    return number / (number - 1) * float((apart**2).sum()) / total**2
+
+
+def _students_t(freedom: int) -> float:
+    return student.quantile(0.5 + CONFIDENCE / 2, freedom)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crashloop.slo.types import Lifecycle, Measured, Phase
+from crashloop.slo.measurements import Lifecycle, Measured, Phase
 
 SECONDS = "seconds"
 """What a ratio may count instead of events."""

@@ -1,18 +1,22 @@
-"""A histogram of the events in a window, as exact as its buckets.
+"""A histogram of the events in a window, as exact as its buckets, and its effective samples.
 
 At a bucket's edge the number of samples `<= edge` is exact. Anywhere else only the surrounding buckets are known: then both
 edges are given, and a value between them is interpolated (linearly, as Prometheus does) and reported as interpolated.
 Source: Prometheus exposition format, histograms: bucket `le` counts all samples up to and including `le`.
+
+Effective samples follow from the growth of the buckets between scrapes.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from crashloop.slo.blocks import Effective
-from crashloop.slo.estimates import CONFIDENCE, rank, wilson
-from crashloop.slo.types import Interval
+from crashloop.slo.estimates import CONFIDENCE, Effective, Steps, effective, rank, sums_in_blocks, wilson
+from crashloop.slo.measurements import Interval
 
 
 class Quantile(msgspec.Struct, frozen=True):
@@ -82,3 +86,55 @@ class Histogram(msgspec.Struct, frozen=True):
                 return Quantile(lower, edge, value)
             lower, before = edge, count
         raise ValueError(f"sample {which} of {self.samples}: there is none")
+
+
+class Bucket(NamedTuple):
+    """Growth of one bucket of one source."""
+
+    edge: float
+    times_ns: NDArray[np.int64]
+    """Of the scrapes in the window."""
+    steps: NDArray[np.float64]
+    """Between every two of them."""
+
+    @property
+    def total(self) -> float:
+        return float(self.steps.sum())
+
+
+def effective_within(buckets: Sequence[Bucket], quantile: Quantile) -> Effective | None:
+    """Of the share at the upper edge of the percentile's bucket, or at the lower one where all samples are below the upper.
+
+    Where all samples are in one bucket nothing shows how they depend on each other, and they count as independent.
+    """
+    edges = [edge for edge in (quantile.upper, quantile.lower) if math.isfinite(edge)]
+    shares = [_counts_within(buckets, edge) for edge in edges]
+    return effective(*next((each for each in shares if _varies_by_block(*each)), shares[0]))
+
+
+def _counts_within(buckets: Sequence[Bucket], edge: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Samples up to an edge, and all samples, by block."""
+    sources = [
+        [each for each in buckets if each.times_ns is times]
+        for times in {id(each.times_ns): each.times_ns for each in buckets}.values()
+    ]
+    hits, samples = sums_in_blocks(
+        [
+            Steps(each[0].times_ns, (_steps_of_buckets(each, edge), _steps_of_buckets(each, math.inf)))
+            for each in sources
+        ]
+    )
+    return hits, samples
+
+
+def _varies_by_block(hits: NDArray[np.float64], samples: NDArray[np.float64]) -> bool:
+    return 0 < float(hits.sum()) < float(samples.sum())
+
+
+def _steps_of_buckets(buckets: Sequence[Bucket], edge: float) -> NDArray[np.float64]:
+    """The growth at an edge, over all series."""
+    grown = np.zeros_like(buckets[0].steps)
+    for each in buckets:
+        if each.edge == edge:
+            grown = grown + each.steps
+    return grown

@@ -1,27 +1,37 @@
-"""The value of an SLI in one window: one result, or one for each group of labels."""
+"""The value of an SLI in one window: one result, or one for each group of labels.
+
+Reads of the API server are made by the load itself: their latency counts from the intended moment. The API server's own
+histograms begin when it has accepted a request. A reader outside also waits for a connection and in queues, and sees refusals;
+and a read that starts late because the one before hung is late, too.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
-from crashloop.slo.blocks import UNKNOWN, Effective, block_of, blocks_in, effective, percentile_interval, rate_interval
-from crashloop.slo.bucket_blocks import Bucket, effective_within
 from crashloop.slo.conservation import conservation
+from crashloop.slo.estimates import (
+    UNKNOWN,
+    Effective,
+    block_of,
+    blocks_in,
+    effective,
+    percentile_interval,
+    percentile_of,
+    rate_interval,
+)
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
-from crashloop.slo.gauge import gauge
-from crashloop.slo.growth import growth_per_event
-from crashloop.slo.histogram import Histogram
-from crashloop.slo.kinds import kinds
-from crashloop.slo.moves import moves
-from crashloop.slo.ratio import ratio
-from crashloop.slo.reads import reads
-from crashloop.slo.recovery import recovery
-from crashloop.slo.relative import relative
+from crashloop.slo.histogram import Bucket, Histogram, effective_within
+from crashloop.slo.increase import Found, find_growth, notes
+from crashloop.slo.measurements import ApiRead, Interval, Measured, Phase, ServedPod, SliResult
+from crashloop.slo.metrics import gauge, growth_per_event, moves, ratio
+from crashloop.slo.relative import kinds, recovery, relative
 from crashloop.slo.rows import (
+    Better,
     ConservationSli,
     GaugeSli,
     GrowthSli,
@@ -37,27 +47,129 @@ from crashloop.slo.rows import (
     ServedSli,
     ShareSli,
     SloRow,
+    Target,
 )
-from crashloop.slo.served import served
-from crashloop.slo.sources import Found, find, notes
-from crashloop.slo.types import Interval, Measured, Phase, SliResult
+from crashloop.slo.servers import SERVER_FIGURES
+from crashloop.slo.text import number
+
+WATCH_LIST = "watch-list"
+"""A streaming list: not every API server serves them, nor does every load make them."""
+
+
+def reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> SliResult:
+    """With a percentile of the row: that of the latency, a failed read being a miss. Without: the number of failed reads.
+
+    Raises ObservationError where a run has no streaming lists, and the row is about these.
+    """
+    if sli.of == WATCH_LIST:
+        _require_watch_lists([each for each in measured.reads if each.kind == WATCH_LIST])
+    found = _reads_in(measured.reads, sli, window)
+    failed = sum(1 for each in found if each.failed)
+    result = SliResult(
+        value=float(failed) if found and row.percentile is None else None,
+        samples=len(found),
+        from_ns=window.from_ns,
+        to_ns=window.to_ns,
+    )
+    if row.percentile is None or not found:
+        return result
+    took = [each.took_s for each in found]
+    spread, known = UNKNOWN, None
+    if blocks_in(window.from_ns, window.to_ns):
+        places = block_of([each.intended_ns for each in found], window.from_ns, window.to_ns)
+        spread, known = percentile_interval(took, places, row.percentile)
+    return SliResult(
+        value=percentile_of(took, row.percentile),
+        interval=spread,
+        samples=len(found),
+        effective_samples=None if known is None else known.samples,
+        bad=sum(1 for each in found if each.failed or not row.target.keeps(each.took_s)),
+        from_ns=window.from_ns,
+        to_ns=window.to_ns,
+        notes=(f"Failed: {failed} of the reads.",) if failed else (),
+    )
+
+
+def _reads_in(reads: Iterable[ApiRead], sli: ReadSli, window: Phase) -> list[ApiRead]:
+    served = (each for each in reads if sli.of in (None, each.kind) and not each.unserved)
+    return [each for each in served if window.from_ns <= each.intended_ns < window.to_ns]
+
+
+def _require_watch_lists(asked: Sequence[ApiRead]) -> None:
+    if not asked:
+        raise ObservationError("this load asked for no streaming lists; a canary with watch_lists does.")
+    if all(each.unserved for each in asked):
+        raise ObservationError(
+            f"the API server serves no streaming lists, it answered {asked[0].unserved}: they need its feature gate WatchList, "
+            "on by default from Kubernetes 1.34 on, and an etcd that reports progress."
+        )
+
+
+OPEN_VALUE = "It is that or more: requests that were never answered count with the time until they were given up."
+
+
+def served(sli: ServedSli, measured: Measured, window: Phase, target: Target) -> Iterator[SliResult]:
+    """One result per pod.
+
+    Raises ObservationError without a pod, where what it is divided by is 0 or may be more, or where a value that may be more
+    keeps its target.
+    """
+    figure, divisor, other = SERVER_FIGURES[sli.of].of_pod, 1.0, ""
+    if sli.relative_to is not None:
+        others = [figure(pod, measured, window) for pod in pods_in(measured.served, sli.relative_to, window)]
+        divisor = sum(each.value for each in others) / len(others)
+        if any(each.is_least for each in others):
+            raise ObservationError(
+                f"{sli.of} of {sli.relative_to} is {number(divisor)} or more, so the ratio is unknown."
+            )
+        if divisor <= 0:
+            raise ObservationError(f"{sli.of} of {sli.relative_to} is 0, so there is nothing to compare with.")
+        other = f", and {number(divisor)} of {sli.relative_to}."
+    for pod in pods_in(measured.served, sli.load, window):
+        found = figure(pod, measured, window)
+        if found.is_least and not target.reported and _may_miss_target(found.value / divisor, target):
+            raise ObservationError(
+                f"{sli.of} of {pod.pod} is {number(found.value)} or more, and that may miss the target."
+            )
+        yield SliResult(
+            value=found.value / divisor,
+            samples=found.samples,
+            group={"pod": pod.pod},
+            from_ns=window.from_ns,
+            to_ns=window.to_ns,
+            compared=f"It is {number(found.value)}{other}" if other else "",
+            notes=(OPEN_VALUE,) if found.is_least else (),
+        )
+
+
+def _may_miss_target(value: float, target: Target) -> bool:
+    """Whether a larger value may be on the other side of the target."""
+    return target.keeps(value) is (target.better is Better.LOWER)
+
+
+def pods_in(pods: Iterable[ServedPod], load: str, window: Phase) -> list[ServedPod]:
+    """The pods of a load with demand in a window. Raises ObservationError without any."""
+    found = [pod for pod in pods if pod.load == load and pod.has_demand_in(window)]
+    if not found:
+        raise ObservationError(f"load {load} had no pod with demand.")
+    return found
 
 
 def results(row: SloRow, measured: Measured, window: Phase) -> list[SliResult]:
     """The SLI of a row in a window. Raises UnknownMetric, or ObservationError where the evidence is missing."""
-    return _KINDS[type(row.sli)](row, row.sli, measured, window)
+    return _BY_KIND[type(row.sli)](row, row.sli, measured, window)
 
 
 def _histogram(row: SloRow, sli: HistogramSli, measured: Measured, window: Phase) -> list[SliResult]:
-    found = find(measured, sli, window.from_ns, window.to_ns, suffix="_bucket")
+    found = find_growth(measured, sli, window.from_ns, window.to_ns, suffix="_bucket")
     lacks = notes(found)
     return [
-        _of_histogram(row, buckets, dict(zip(sli.each, group, strict=True)), window, lacks)
-        for group, buckets in sorted(_buckets(sli, found).items())
+        _result_of_histogram(row, buckets, dict(zip(sli.each, group, strict=True)), window, lacks)
+        for group, buckets in sorted(_buckets_by_group(sli, found).items())
     ] or [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=lacks)]
 
 
-def _buckets(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[Bucket]]:
+def _buckets_by_group(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[Bucket]]:
     groups: dict[tuple[str, ...], list[Bucket]] = {}
     for source in found:
         times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
@@ -67,7 +179,7 @@ def _buckets(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ..
     return {key: buckets for key, buckets in groups.items() if any(each.total > 0 for each in buckets)}
 
 
-def _of_histogram(
+def _result_of_histogram(
     row: SloRow, buckets: Sequence[Bucket], group: dict[str, str], window: Phase, lacks: tuple[str, ...]
 ) -> SliResult:
     assert row.percentile is not None
@@ -205,7 +317,7 @@ def _served(row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> l
     return list(served(sli, measured, window, row.target))
 
 
-_KINDS: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
+_BY_KIND: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
     ShareSli: _share,

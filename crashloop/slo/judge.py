@@ -16,14 +16,13 @@ from crashloop.errors import ObservationError
 from crashloop.slo import text
 from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
+from crashloop.slo.increase import UnknownMetric
 from crashloop.slo.indicators import results
+from crashloop.slo.measurements import Measured, Phase, SliResult, SloVerdict, Strength, strength
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.relative import other_phase
 from crashloop.slo.rows import ConservationSli, Precondition, ShareSli, SloRow
 from crashloop.slo.scrapes import NodeSample, sample_of
-from crashloop.slo.sources import UnknownMetric
-from crashloop.slo.strength import Strength, strength
-from crashloop.slo.types import Measured, Phase, SliResult, SloVerdict
 from crashloop.verdict import Outcome, worst
 
 
@@ -44,19 +43,19 @@ def judge_requirement(row: SloRow, measured: Measured) -> SloVerdict:
 
 def _guarded(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
     try:
-        return _judged(row, measured, granted)
+        return _judged_row(row, measured, granted)
     except UnknownMetric as fault:
-        return _verdict(row, Outcome.ERROR, str(fault))
+        return _verdict_on_row(row, Outcome.ERROR, str(fault))
     except ObservationError as missing:
-        return _verdict(row, Outcome.INCONCLUSIVE, str(missing))
+        return _verdict_on_row(row, Outcome.INCONCLUSIVE, str(missing))
     except Exception as crash:  # noqa: BLE001 - a crash of one judgement must not end the others
         crashed = (
             f"the judge crashed: {type(crash).__name__} {crash}. This is a fault of the suite; the samples are kept."
         )
-        return _verdict(row, Outcome.ERROR, crashed)
+        return _verdict_on_row(row, Outcome.ERROR, crashed)
 
 
-class _Part(NamedTuple):
+class _Window(NamedTuple):
     """One window of a row."""
 
     phase: str
@@ -101,8 +100,8 @@ def _whole_run(measured: Measured) -> Iterator[Phase]:
     yield Phase(name="run", from_ns=min(times), to_ns=max(times))
 
 
-def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
-    every = [_part(row, measured, window, granted) for window in windows(row, measured)]
+def _judged_row(row: SloRow, measured: Measured, granted: Sequence[Precondition]) -> SloVerdict:
+    every = [_judged_window(row, measured, window, granted) for window in windows(row, measured)]
     parts = [part for part in every if not any(text.unmet(granted, part.facts))] or every
     if not parts:
         seen = ", ".join(dict.fromkeys(phase.label for phase in measured.phases)) or "none at all"
@@ -112,7 +111,7 @@ def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) ->
     outcomes = [outcome for _, _, outcome in each if outcome is not None]
     sure = [part for part in parts if any(one is part and found is not None for one, _, found in each)]
     hindered = [part for part in parts if part.obstacles]
-    shown = min(each, key=lambda one: _rank(row, one[1], one[2]), default=None)
+    shown = min(each, key=lambda one: _badness(row, one[1], one[2]), default=None)
     decided = worst([*outcomes, *(Outcome.INCONCLUSIVE for _ in hindered)]) if outcomes else Outcome.INCONCLUSIVE
     story = text.Story(
         row=row,
@@ -126,38 +125,38 @@ def _judged(row: SloRow, measured: Measured, granted: Sequence[Precondition]) ->
         judged_in=tuple(part.results[0].phase for part in sure),
         windows=len(every),
         left_out=tuple(text.unmet_in(granted, part.facts, part.phase) for part in every if part not in parts),
-        sample=_sample(row, measured),
+        sample=_node_sample(row, measured),
     )
     found = [result for _, result, _ in each]
-    return _verdict(row, decided, text.verdict(story), shown=story.shown, found=found)
+    return _verdict_on_row(row, decided, text.verdict(story), shown=story.shown, found=found)
 
 
-def _sample(row: SloRow, measured: Measured) -> NodeSample | None:
+def _node_sample(row: SloRow, measured: Measured) -> NodeSample | None:
     """The sample of nodes that a row's metric was scraped on; None for all nodes, and for a row without metrics of nodes."""
     source = COUNTER.source if isinstance(row.sli, ConservationSli) else getattr(row.figure, "source", None)
     return None if source is None else sample_of(measured.scrapes, source)
 
 
-def _part(row: SloRow, measured: Measured, window: Phase, granted: Sequence[Precondition]) -> _Part:
-    facts = facts_of(measured, window, _facts((*row.preconditions, *granted)))
+def _judged_window(row: SloRow, measured: Measured, window: Phase, granted: Sequence[Precondition]) -> _Window:
+    facts = facts_of(measured, window, _facts_needed((*row.preconditions, *granted)))
     obstacles = list(text.broken(row.preconditions, facts, window.label))
     try:
         if row.other is not None:
             other = other_phase(row.other, measured, window)
-            there = facts_of(measured, other, _facts(row.preconditions))
+            there = facts_of(measured, other, _facts_needed(row.preconditions))
             obstacles += text.broken(row.preconditions, there, other.label)
         found = results(row, measured, window)
     except ObservationError as missing:
-        return _Part(window.label, facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
+        return _Window(window.label, facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
     in_phase = tuple(msgspec.structs.replace(each, phase=window.label) for each in found)
-    return _Part(window.label, facts, tuple(obstacles), in_phase)
+    return _Window(window.label, facts, tuple(obstacles), in_phase)
 
 
-def _facts(conditions: Iterable[Precondition]) -> set[str]:
+def _facts_needed(conditions: Iterable[Precondition]) -> set[str]:
     return {name for each in conditions for name in each.facts}
 
 
-def _outcome_in(row: SloRow, part: _Part, result: SliResult) -> Outcome | None:
+def _outcome_in(row: SloRow, part: _Window, result: SliResult) -> Outcome | None:
     found = outcome(row, result)
     return Outcome.INCONCLUSIVE if part.obstacles and found is not None else found
 
@@ -202,13 +201,13 @@ def _allowed(row: SloRow, samples: int) -> int:
 _WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS, None)
 
 
-def _rank(row: SloRow, result: SliResult, found: Outcome | None) -> tuple[int, float]:
+def _badness(row: SloRow, result: SliResult, found: Outcome | None) -> tuple[int, float]:
     """Sort key; the smallest is shown: the worst outcome, and of these the worst value."""
     sign = 1 if row.target.at_least is not None else -1
     return _WORST_FIRST.index(found), sign * (result.value or 0.0)
 
 
-def _verdict(
+def _verdict_on_row(
     row: SloRow,
     decided: Outcome,
     sentence: str,
@@ -231,13 +230,13 @@ def _verdict(
         budget=row.budget,
         budget_used=budget_used(row, shown) if shown else None,
         deviation=row.id if decided is Outcome.FAIL and shown is not None and row.explains(shown.value) else None,
-        evidence=_evidence(row, decided, shown) if shown else None,
+        evidence=_strength_of_evidence(row, decided, shown) if shown else None,
         results=results,
         notes=tuple(dict.fromkeys(note for each in results for note in each.notes)),
     )
 
 
-def _evidence(row: SloRow, decided: Outcome, shown: SliResult) -> Strength | None:
+def _strength_of_evidence(row: SloRow, decided: Outcome, shown: SliResult) -> Strength | None:
     if decided not in (Outcome.PASS, Outcome.FAIL) or not row.budget or shown.bad is None or not shown.samples:
         return None
     return strength(shown.bad, shown.samples, shown.effective_samples, row.budget, kept=decided is Outcome.PASS)

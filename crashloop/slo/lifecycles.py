@@ -15,7 +15,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.restart import Exit, exits_of
 from crashloop.restarts.restart import Restart as Judged
 from crashloop.restarts.restart_all import resets_of
-from crashloop.slo.types import Lifecycle, Lost, Restart, RestartAll
+from crashloop.slo.measurements import Lifecycle, Lost, Restart, RestartAll
 from crashloop.spec.pod import ContainerKind
 
 

@@ -1,16 +1,55 @@
 """Facts for preconditions: the intensity of the load in one phase of a run.
 
-Facts of the load itself (Measured.facts) override those computed here.
+Facts of the load itself (Measured.facts) override those computed here. Of servers: whether their limits took effect, and whether
+these let them answer the steady demand.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from crashloop.errors import ObservationError
 from crashloop.slo.increase import growths, window_of
+from crashloop.slo.measurements import Measured, Phase, ServedPod
 from crashloop.slo.scrapes import Labels, sample_of
-from crashloop.slo.served_facts import limits_as_planned, servers_reached, steady_utilisation
-from crashloop.slo.types import Measured, Phase
+from crashloop.slo.servers import SERVER_FIGURES, last_burst_ns
+
+
+def servers_reached(measured: Measured, phase: Phase) -> float | None:
+    """Share of the servers that ever answered: where pods have no addresses for the host, none does."""
+    pods = _servers_in(measured, phase)
+    return sum(bool(pod.answered) for pod in pods) / len(pods) if pods else None
+
+
+def limits_as_planned(measured: Measured, phase: Phase) -> float | None:
+    """Share of the servers with a limit and a burst that were throttled, and of those without a limit that were not."""
+    asked = [pod for pod in _servers_in(measured, phase) if pod.cpu_limit is None or last_burst_ns(pod) > pod.began_ns]
+    try:
+        throttled = [SERVER_FIGURES["throttled"].of_pod(pod, measured, phase).value > 0 for pod in asked]
+    except ObservationError:
+        return None
+    as_planned = [seen == (pod.cpu_limit is not None) for pod, seen in zip(asked, throttled, strict=True)]
+    return sum(as_planned) / len(as_planned) if as_planned else None
+
+
+def steady_utilisation(measured: Measured, phase: Phase) -> float | None:
+    """The highest of the servers with a limit that were not killed: steady demand against what the limit lets them answer."""
+    found = []
+    for pod in _servers_in(measured, phase):
+        answers = sum(1 for _, t_ns in pod.answered if phase.from_ns <= t_ns < phase.to_ns)
+        if pod.cpu_limit is None or not answers or SERVER_FIGURES["kills"].of_pod(pod, measured, phase).value:
+            continue
+        try:
+            used_s = SERVER_FIGURES["cpu"].of_pod(pod, measured, phase).value * phase.seconds
+        except ObservationError:
+            return None
+        found.append(pod.rate_per_s * used_s / answers / pod.cpu_limit)
+    return max(found, default=None)
+
+
+def _servers_in(measured: Measured, phase: Phase) -> list[ServedPod]:
+    return [pod for pod in measured.served if pod.has_demand_in(phase)]
+
 
 SECOND_NS = 1_000_000_000
 
@@ -80,10 +119,10 @@ def _pods_per_node(measured: Measured, phase: Phase) -> float | None:
             end_ns = phase.to_ns if pod.deleted_ns is None else pod.deleted_ns
             if pod.there_ns < phase.to_ns and end_ns > phase.from_ns:
                 steps.setdefault(pod.node, []).extend(((pod.there_ns, 1), (end_ns, -1)))
-    return float(max((_highest(moments) for moments in steps.values()), default=0))
+    return float(max((_most_at_once(moments) for moments in steps.values()), default=0))
 
 
-def _highest(moments: list[tuple[int, int]]) -> int:
+def _most_at_once(moments: list[tuple[int, int]]) -> int:
     highest = there = 0
     for _, step in sorted(moments):
         there += step
@@ -124,33 +163,37 @@ def _cores(measured: Measured, _phase: Phase) -> float | None:
 
 
 def _harness_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    spent = _cpu_spent_s(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
     node = spent.get("kubelet", 0.0) + spent.get("runtime", 0.0)
     return spent["harness"] / node if node > 0 and "harness" in spent else None
 
 
 def _busy_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    spent = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
     total = sum(spent.values())
     return 1 - spent.get("idle", 0.0) / total if total > 0 else None
 
 
 def _cluster_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
-    busy = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", "")).get("busy", 0.0)
+    spent = _cpu_spent_s(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    busy = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", "")).get(
+        "busy", 0.0
+    )
     return sum(cpu_s for component, cpu_s in spent.items() if component != "harness") / busy if busy > 0 else None
 
 
 def _foreign_share(measured: Measured, phase: Phase) -> float | None:
-    components = _spent(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
-    host = _spent(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    components = _cpu_spent_s(
+        measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", "")
+    )
+    host = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
     total = sum(host.values())
     if not components or total <= 0:
         return None
     return max(0.0, host.get("busy", 0.0) - sum(components.values())) / total
 
 
-def _spent(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
+def _cpu_spent_s(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
     spent: dict[str, float] = {}
     for scrapes in measured.scrapes:
         window = window_of(scrapes, phase.from_ns, phase.to_ns) if scrapes.source.source == "processes" else None

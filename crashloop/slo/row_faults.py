@@ -11,7 +11,7 @@ import yaml
 from crashloop.errors import UsageError
 from crashloop.slo.estimates import least_samples
 from crashloop.slo.events import COUNTS, SAMPLES, SECONDS, SHARES
-from crashloop.slo.families import SOURCES
+from crashloop.slo.measurements import Phase
 from crashloop.slo.preconditions import FACTS
 from crashloop.slo.rows import (
     ConservationSli,
@@ -35,8 +35,8 @@ from crashloop.slo.rows import (
     Target,
     row_of,
 )
-from crashloop.slo.served_figures import FIGURES
-from crashloop.slo.types import Phase
+from crashloop.slo.scrapes import SOURCES
+from crashloop.slo.servers import SERVER_FIGURES
 from crashloop.yaml_text import read_yaml
 
 _TIMED = (HistogramSli, SampleSli)
@@ -211,7 +211,7 @@ def _names(row: SloRow) -> Iterator[str]:
     if isinstance(sli, GrowthSli):
         yield from _known("per", sli.per, COUNTS)
     if isinstance(sli, ServedSli):
-        yield from _known("of", sli.of, FIGURES)
+        yield from _known("of", sli.of, SERVER_FIGURES)
 
 
 def _compared(sli: RelativeSli) -> Iterator[str]:

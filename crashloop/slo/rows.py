@@ -25,7 +25,7 @@ class Selection(_Strict, frozen=True, kw_only=True):
     metric: str
     """Name of the family, without _bucket."""
     source: str = "kubelet"
-    """Where it is scraped: crashloop.slo.families.SOURCES."""
+    """Where it is scraped: crashloop.slo.scrapes.SOURCES."""
     where: dict[str, tuple[str, ...]] = {}
     """Values that a label must have, by label."""
     without: dict[str, tuple[str, ...]] = {}
@@ -157,7 +157,7 @@ class KindsSli(Selection, frozen=True, kw_only=True, tag="kinds", tag_field="kin
 
 
 class RecoverySli(_Strict, frozen=True, kw_only=True, tag="recovery", tag_field="kind"):
-    """Seconds from the end of a load until pods of another one start as fast as before it (crashloop.slo.recovery)."""
+    """Seconds from the end of a load until pods of another one start as fast as before it (crashloop.slo.relative)."""
 
     groups: tuple[str, ...]
     """The pods that start."""
@@ -175,7 +175,7 @@ class ServedSli(_Strict, frozen=True, kw_only=True, tag="served", tag_field="kin
     """A figure of the pods of one load that answer requests."""
 
     of: str
-    """crashloop.slo.served_figures.FIGURES: such as kills."""
+    """crashloop.slo.servers.SERVER_FIGURES: such as kills."""
     load: str
     relative_to: str | None = None
     """Another load, by whose figure it is divided. None: it is not."""

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from crashloop.slo.blocks import BLOCK_S, LEAST_BLOCKS
+from crashloop.slo.estimates import BLOCK_S, LEAST_BLOCKS
 from crashloop.slo.events import COUNTS, SAMPLES, SECONDS, SHARES
+from crashloop.slo.measurements import SliResult, strength
 from crashloop.slo.preconditions import fact_in_words, value_in_words
 from crashloop.slo.rows import (
     ConservationSli,
@@ -24,9 +25,7 @@ from crashloop.slo.rows import (
     SloRow,
 )
 from crashloop.slo.scrapes import NodeSample
-from crashloop.slo.served_figures import FIGURES
-from crashloop.slo.strength import strength
-from crashloop.slo.types import SliResult
+from crashloop.slo.servers import SERVER_FIGURES
 from crashloop.verdict import Outcome
 
 
@@ -272,7 +271,7 @@ def noun(row: SloRow) -> str:
     if isinstance(sli, RecoverySli):
         return SAMPLES["pod-startup"].of
     if isinstance(sli, ServedSli):
-        return FIGURES[sli.of].of
+        return SERVER_FIGURES[sli.of].of
     assert isinstance(sli, ConservationSli)
     return "container starts"
 

@@ -4,7 +4,7 @@ restart was early or lost. Pure.
 
 from collections.abc import Iterable, Sequence
 
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
 from crashloop.stress.load_as_planned import load_as_planned

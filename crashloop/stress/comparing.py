@@ -7,9 +7,9 @@ from crashloop.report.stress.results import Comparison
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
 from crashloop.slo.effect import Effect, decided
 from crashloop.slo.events import in_groups
+from crashloop.slo.measurements import Lifecycle, Measured, Phase
 from crashloop.slo.preconditions import FACTS, percentage
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle, Measured, Phase
 from crashloop.stress.compared import COMPARED
 from crashloop.stress.figures import HEALTHY, figures, samples_of
 from crashloop.stress.phases import Measurement

@@ -10,7 +10,7 @@ from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.predict.costs import COSTED, Costs, CostsAt
 from crashloop.slo.costs import costs_of
-from crashloop.slo.types import Measured
+from crashloop.slo.measurements import Measured
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Crash
 from crashloop.stress.phases import Measurement

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from crashloop.report.stress.results import LoadCurve, LoadCurvePoint
 from crashloop.slo.estimates import percentile_of
-from crashloop.slo.types import Lifecycle, Restart
+from crashloop.slo.measurements import Lifecycle, Restart
 from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.phases import Measurement
 from crashloop.stress.profile import Stage

@@ -13,7 +13,7 @@ from crashloop.history.statuses import ContainerState
 from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.text import counted
 from crashloop.slo.lifecycles import lifecycles
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.assignment import Operation
 from crashloop.stress.every_pod import EveryPod

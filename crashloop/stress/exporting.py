@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crashloop.errors import UsageError
 from crashloop.measure.files import LIFECYCLES, load_scrapes
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.stress.folder import StressDir, read_jsonl
 from crashloop.stress.incidents import cuts_ns
 from crashloop.stress.openmetrics import Exported

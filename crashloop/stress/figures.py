@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from crashloop.errors import ObservationError
 from crashloop.slo.estimates import percentile_of
 from crashloop.slo.events import SAMPLES, Counted, counted, in_groups
+from crashloop.slo.increase import UnknownMetric
+from crashloop.slo.measurements import Lifecycle, Measured, Phase, SliResult
+from crashloop.slo.metrics import ratio
 from crashloop.slo.preconditions import FACTS
-from crashloop.slo.ratio import ratio
 from crashloop.slo.rows import RatioSli
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.sources import UnknownMetric
-from crashloop.slo.types import Lifecycle, Measured, Phase, SliResult
 from crashloop.stress.metric_series import highest, labelled, per_second, restart_times_ns, rounded, within
 
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from crashloop.report.stress.results import RowText
 from crashloop.report.text import counted
+from crashloop.slo.measurements import SloVerdict
 from crashloop.slo.rows import Better, ConservationSli, KindsSli, RelativeSli, ShareSli, SloRow
-from crashloop.slo.types import SloVerdict
 from crashloop.stress.costing import UNDER_LOAD
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.phases import Measurement

@@ -1,10 +1,10 @@
-"""Intervals (95 %) of a stage's key figures by what varies within it (crashloop.slo.blocks), by the names of figures. Pure."""
+"""Intervals (95 %) of a stage's key figures by what varies within it (crashloop.slo.estimates), by the names of figures. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crashloop.slo.blocks import (
+from crashloop.slo.estimates import (
     Steps,
     block_of,
     blocks_in,
@@ -15,8 +15,8 @@ from crashloop.slo.blocks import (
 )
 from crashloop.slo.events import in_groups
 from crashloop.slo.increase import growths, window_of
+from crashloop.slo.measurements import Interval, Lifecycle, Phase
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Interval, Lifecycle, Phase
 from crashloop.stress.figures import CRASHING, HEALTHY, counted_of, per_restart
 from crashloop.stress.metric_series import labelled, restart_times_ns
 

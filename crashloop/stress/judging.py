@@ -17,9 +17,9 @@ from crashloop.report.stress.results import NodeResult, RowText, StageResult, St
 from crashloop.requirements import load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge, judge_requirement, judge_step
+from crashloop.slo.measurements import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.arrivals import open_models
 from crashloop.stress.checks import checks

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crashloop.report.text import counted
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import StressEvidence, owners

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from crashloop.restarts.bounds import LOST_AFTER_S
-from crashloop.slo.types import Lifecycle, Lost, Restart, SloVerdict
+from crashloop.slo.measurements import Lifecycle, Lost, Restart, SloVerdict
 from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 

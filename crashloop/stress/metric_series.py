@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.slo.increase import growths, window_of
+from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import Labels, Scrapes
-from crashloop.slo.types import Lifecycle
 
 Selector = Callable[[Labels], bool]
 

@@ -15,7 +15,7 @@ from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.report.text import counted
 from crashloop.run.matching import Offer
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.lent_nodes import require_room, require_undisturbed
 from crashloop.stress.loads import Canary, Demand

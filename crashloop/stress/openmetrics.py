@@ -17,8 +17,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.samples import Timestamp
 
+from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle
 from crashloop.stress.metric_series import restart_times_ns
 from crashloop.stress.phases import Measurement
 

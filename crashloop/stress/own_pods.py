@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crashloop.report.text import counted
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.stress.loads import AnyLoad, Crash
 from crashloop.stress.phases import Measurement
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crashloop.slo.types import Phase
+from crashloop.slo.measurements import Phase
 from crashloop.stress.assignment import StageMark
 from crashloop.stress.profile import Stage
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from crashloop.slo.reads import WATCH_LIST
-from crashloop.slo.types import ApiRead
+from crashloop.slo.indicators import WATCH_LIST
+from crashloop.slo.measurements import ApiRead
 from crashloop.stress.assignment import READS, UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary
 

@@ -11,6 +11,7 @@ import msgspec
 
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
+from crashloop.slo.measurements import SloVerdict
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
@@ -22,7 +23,6 @@ from crashloop.slo.rows import (
     ServedSli,
     SloRow,
 )
-from crashloop.slo.types import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion

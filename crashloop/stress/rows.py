@@ -7,6 +7,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.measure.files import load_rows
 from crashloop.slo.events import SHARES
+from crashloop.slo.measurements import Phase
 from crashloop.slo.row_faults import unfit
 from crashloop.slo.rows import (
     HistogramSli,
@@ -18,7 +19,6 @@ from crashloop.slo.rows import (
     ShareSli,
     SloRow,
 )
-from crashloop.slo.types import Phase
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.profile import Slos, StressProfile
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.verdict import Outcome
 
 MAX_SENTENCES = 5

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crashloop.errors import ObservationError
 from crashloop.report.stress.results import ServedResult
-from crashloop.slo.served_figures import FIGURES, Value, downs_in, kills_in
-from crashloop.slo.types import Lifecycle, Measured, Phase, ServedPod
+from crashloop.slo.measurements import Lifecycle, Measured, Phase, ServedPod
+from crashloop.slo.servers import SERVER_FIGURES, ServerValue, downs_in, kills_in
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Demand, load_of
 from crashloop.stress.pace import arrivals_ns
@@ -84,7 +84,7 @@ def served_results(measured: Measured, stages: Iterable[Measurement], *, began_n
         for pod in measured.served:
             asked = sum(1 for t_ns in pod.intended_ns if window.from_ns <= t_ns < window.to_ns)
             if asked:
-                found = {name: _figure(name, pod, measured, window) for name in FIGURES}
+                found = {name: _figure(name, pod, measured, window) for name in SERVER_FIGURES}
                 yield ServedResult(
                     load=pod.load,
                     stage=stage.stage.label,
@@ -104,8 +104,8 @@ def _seconds(t_ns: int, began_ns: int) -> float:
     return round((t_ns - began_ns) / 1e9, 2)
 
 
-def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> Value | None:
+def _figure(name: str, pod: ServedPod, measured: Measured, window: Phase) -> ServerValue | None:
     try:
-        return FIGURES[name].of_pod(pod, measured, window)
+        return SERVER_FIGURES[name].of_pod(pod, measured, window)
     except ObservationError:
         return None

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.report.stress.results import Point, Series
-from crashloop.slo.backlog import Backlog
-from crashloop.slo.counted_cpu import counted_cpu
-from crashloop.slo.increase import growths, window_of
+from crashloop.slo.increase import counted_cpu, growths, window_of
+from crashloop.slo.measurements import ServedPod
 from crashloop.slo.rows import Selection
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.served_figures import CPU, PERIODS, THROTTLED, of_pod
-from crashloop.slo.types import ServedPod
+from crashloop.slo.servers import CPU, PERIODS, THROTTLED, Backlog, of_pod
 from crashloop.stress.timeline import BIN_S, MAX_POINTS, points_of
 
 OLD_S = 15.0

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from crashloop.report.stress.results import Dots, Point, Series
 from crashloop.slo.events import SAMPLES
+from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.rows import SloRow, Target
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Lifecycle
 from crashloop.stress.metric_series import along, labelled, restart_times_ns
 
 BIN_S = 5.0

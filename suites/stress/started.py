@@ -14,7 +14,7 @@ import pytest
 from crashloop.cluster.ownership import list_clusters
 from crashloop.record.naming import run_name
 from crashloop.report.stress.results import StressResults
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import WORKER_VARIABLE
 from crashloop.stress.folder import StressDir
 from crashloop.stress.publishing import published_stress

@@ -11,7 +11,7 @@ from crashloop.cluster.images import PROGRAM_IMAGE
 from crashloop.cluster.provider import Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.measure.files import LIFECYCLES
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.stress.folder import read_jsonl
 from suites.provider.conftest import Kit, node
 from suites.stress.started import CHECKS, require_passed, started, verdict

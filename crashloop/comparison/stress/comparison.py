@@ -11,7 +11,7 @@ from crashloop.comparison.stress.stages import StagePair, stage_pairs, threshold
 from crashloop.comparison.stress.values import Measure, Value, ValueChange, value_change
 from crashloop.report.results import RequirementText
 from crashloop.report.standing import Standing
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.verdict import VerdictMode
 
 NOT_ASKED_FOR = "the load profile differs and does not include it."

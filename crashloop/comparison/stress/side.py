@@ -8,7 +8,7 @@ from crashloop.comparison.side import RunKey, Side, run_key
 from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import SUITE, StressResults
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import StressProfile
 

@@ -11,8 +11,8 @@ import msgspec
 
 from crashloop.comparison.change import Change
 from crashloop.slo.estimates import least_samples
+from crashloop.slo.measurements import Interval
 from crashloop.slo.rows import Better
-from crashloop.slo.types import Interval
 
 NOISE_RATIO = 1.5
 """The largest ratio of two equal values. Two quiet runs of `quick` on two cores, with nothing changed, differed by a factor of

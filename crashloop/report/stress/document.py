@@ -37,7 +37,7 @@ from crashloop.report.stress.results import Comparison, StressResults, requireme
 from crashloop.report.stress.served import servers
 from crashloop.report.stress.svg import LINES, curve_plots, curve_svg, curve_title, plot_svg
 from crashloop.report.verdicts import deviations, verdict_sections
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 
 PAGE = Medium.PAGE
 MAX_GROUPS = 40

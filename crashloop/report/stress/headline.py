@@ -10,7 +10,7 @@ from crashloop.report.document import Headline
 from crashloop.report.standing import Standing
 from crashloop.report.stress.results import StressResults
 from crashloop.report.text import counted
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.verdict import Outcome
 
 

@@ -7,8 +7,8 @@ from crashloop.report.document import Article, Block, Listing, Medium, Paragraph
 from crashloop.report.stress.results import NodeResult, StageResult, StressResults
 from crashloop.report.text import config_yaml, counted, node_facts
 from crashloop.slo.estimates import least_samples
+from crashloop.slo.measurements import Interval
 from crashloop.slo.preconditions import percentage
-from crashloop.slo.types import Interval
 
 FIGURES = {
     "restarts_per_s": "restarts/s",

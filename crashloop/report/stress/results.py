@@ -12,9 +12,9 @@ from crashloop.predict.costs import Costs
 from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing, count
 from crashloop.slo.effect import Effect
+from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.rows import Better
 from crashloop.slo.scrapes import NodeSample
-from crashloop.slo.types import Interval, SloVerdict
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, worst
 
 
@@ -201,7 +201,7 @@ class ServedResult(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
     """Intended in the stage."""
     figures: dict[str, float | None] = {}
-    """By name (crashloop.slo.served_figures). None without a value."""
+    """By name (crashloop.slo.servers). None without a value."""
     cpu_limit: float | None = None
     """Cores."""
     kills_s: tuple[float, ...] = ()

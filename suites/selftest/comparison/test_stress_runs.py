@@ -13,7 +13,7 @@ from crashloop.comparison.stress.comparison import NOT_ASKED_FOR, compare_stress
 from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.stress.values import ValueChange
 from crashloop.report.stress.results import RowText
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
 from crashloop.stress.profile import Disturbance, Slos

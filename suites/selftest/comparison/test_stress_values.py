@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from crashloop.comparison.change import Change
 from crashloop.comparison.stress.values import NOISE_RATIO, Measure, Value, ValueChange, value_change
+from crashloop.slo.measurements import Interval
 from crashloop.slo.rows import Better, Target
-from crashloop.slo.types import Interval
 
 CPU = Measure(name="kubelet_cpu_cores", unit="cores", better=Better.LOWER)
 RATE = Measure(name="restarts_per_s", unit="restarts/s", better=Better.HIGHER)

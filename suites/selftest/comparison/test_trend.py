@@ -23,7 +23,7 @@ from crashloop.report.stress.results import Comparison
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir
 from crashloop.slo.effect import Effect, EffectReading
-from crashloop.slo.types import Interval
+from crashloop.slo.measurements import Interval
 from suites.selftest.kit.comparison_example import NEWER, ON_KIND, judged
 from suites.selftest.kit.report_example import INFO
 from suites.selftest.kit.stress_comparison_example import stage, stress_run

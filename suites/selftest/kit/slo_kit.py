@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from crashloop.slo.measurements import Lifecycle, Measured, Phase, Restart
 from crashloop.slo.rows import SloRow, row_of
 from crashloop.slo.scrapes import MissedScrape, NodeSample, ScrapedSeries, Scrapes, SourceLine
-from crashloop.slo.types import Lifecycle, Measured, Phase, Restart
 
 ZERO_NS = 1_800_000_000_000_000_000
 

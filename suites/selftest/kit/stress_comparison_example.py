@@ -9,8 +9,8 @@ import msgspec
 
 from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
+from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.rows import Better
-from crashloop.slo.types import Interval, SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.profile import StressProfile
 from crashloop.verdict import Outcome

@@ -9,8 +9,7 @@ import msgspec
 
 from crashloop.history.event import Channel, Kind
 from crashloop.rundir import RunInfo
-from crashloop.slo.exposition import SeriesKey
-from crashloop.slo.scrape_lines import Differences, to_line
+from crashloop.slo.exposition import Differences, SeriesKey, to_line
 from crashloop.slo.scrapes import MissedScrape, NodeSample, SourceLine
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import Operation, Order, StageMark

@@ -3,7 +3,7 @@
 import msgspec
 
 from crashloop.report.stress.results import StressResults, outcome_of
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.verdict import Outcome
 
 

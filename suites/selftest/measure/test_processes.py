@@ -15,7 +15,7 @@ from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.measure import processes
 from crashloop.measure.processes import ProcessAccount
-from crashloop.slo.families import HELD
+from crashloop.slo.scrapes import HELD
 from crashloop.waiting import wait_until
 
 # The kernel counts in steps of 10 ms, user and system time each.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crashloop.slo.blocks import (
+from crashloop.slo.estimates import (
     UNKNOWN,
     Steps,
     block_of,
@@ -21,7 +21,7 @@ from crashloop.slo.blocks import (
     ratio_interval,
     sums_in_blocks,
 )
-from crashloop.slo.types import Interval
+from crashloop.slo.measurements import Interval
 from suites.selftest.kit.slo_kit import ns
 
 SAMPLES = st.lists(st.floats(min_value=0, max_value=1e6), min_size=1, max_size=200)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Interval, Lifecycle, Restart, RestartAll, SloVerdict
+from crashloop.slo.measurements import Interval, Lifecycle, Restart, RestartAll, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, row, scrapes
 

@@ -5,7 +5,7 @@ import pytest
 
 from crashloop.slo.events import SAMPLES
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import crasher, measured, ns, phase, restart, row
 

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.estimates import (
-    least_samples,
-    percentile_of,
-    rank,
-    wilson,
-)
+from crashloop.slo.estimates import least_samples, percentile_of, rank, wilson
 
 SAMPLES = st.lists(st.floats(min_value=0, max_value=1e6), min_size=1, max_size=200)
 PERCENTILES = st.sampled_from([1, 25, 50, 90, 99, 99.9])

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from crashloop.slo.judge import judge
+from crashloop.slo.measurements import SloVerdict
 from crashloop.slo.row_faults import faults
-from crashloop.slo.types import SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, phase, restart, row, scrapes
 

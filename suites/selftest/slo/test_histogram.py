@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.blocks import Effective
-from crashloop.slo.estimates import percentile_of
+from crashloop.slo.estimates import Effective, percentile_of
 from crashloop.slo.histogram import Histogram
-from crashloop.slo.types import Interval
+from crashloop.slo.measurements import Interval
 
 EDGES = (0.5, 1.0, 5.0, math.inf)
 SEEN = Histogram.of([(0.5, 90), (1.0, 98), (5.0, 99), (math.inf, 100)])

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from crashloop.slo.judge import judge, judge_requirement, judge_step, windows
+from crashloop.slo.measurements import Measured, SloVerdict
 from crashloop.slo.rows import SloRow
-from crashloop.slo.types import Measured, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, buckets, crasher, measured, ns, phase, restart, row, scrapes, started
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, measured, phase, row, scrapes
 

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.slo.lifecycles import lifecycles
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import runs

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from crashloop.slo.judge import judge
+from crashloop.slo.measurements import SloVerdict
 from crashloop.slo.scrapes import NodeSample
-from crashloop.slo.types import SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, phase, restart, row, scrapes
 

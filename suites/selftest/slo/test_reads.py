@@ -1,7 +1,7 @@
 """Reads of the API server by a client: late or failed, they miss the promise."""
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import ApiRead, SloVerdict
+from crashloop.slo.measurements import ApiRead, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import measured, ns, row
 

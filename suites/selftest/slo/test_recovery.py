@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.slo.judge import judge
-from crashloop.slo.recovery import Start, recovered_s
+from crashloop.slo.measurements import Lifecycle, Phase, SloVerdict
+from crashloop.slo.relative import PodStart, recovered_s
 from crashloop.slo.row_faults import faults, unfit
-from crashloop.slo.types import Lifecycle, Phase, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import measured, ns, phase, row, started
 
@@ -156,7 +156,7 @@ def test_a_wrong_row_is_refused(sli: dict[str, Any], more: dict[str, Any], fault
 
 @given(st.lists(st.floats(0, 3), max_size=30), st.floats(0, 3))
 def test_no_pod_after_the_recovery_is_too_slow_and_the_one_before_it_is(took_s: list[float], bound_s: float) -> None:
-    starts = [Start(float(at), each) for at, each in enumerate(took_s)]
+    starts = [PodStart(float(at), each) for at, each in enumerate(took_s)]
     found = recovered_s(starts, bound_s)
     after = len(took_s) if found is None else int(found)
     assert all(each <= bound_s for each in took_s[after:])

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from crashloop.slo.judge import judge
+from crashloop.slo.measurements import Interval, Lifecycle, Phase, SloVerdict
 from crashloop.slo.relative import difference_of, in_percent, ratio_of
 from crashloop.slo.row_faults import faults, unfit
-from crashloop.slo.types import Interval, Lifecycle, Phase, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, phase, restart, row, scrapes
 

@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, crasher, measured, ns, phase, restart, row, scrapes
 

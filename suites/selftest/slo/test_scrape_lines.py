@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
-from crashloop.slo.exposition import Exposition, SeriesKey
-from crashloop.slo.scrape_lines import Differences, read_scrapes, to_line
+from crashloop.slo.exposition import Differences, Exposition, SeriesKey, read_scrapes, to_line
 from crashloop.slo.scrapes import Line, MissedScrape, ScrapeLine, Scrapes, SeriesLine, SourceLine
 
 ANSWER = b"""# HELP kubelet_started_containers_total [ALPHA] Cumulative number of containers started

@@ -6,11 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.slo.backlog import Backlog, outages_ns
-from crashloop.slo.families import stamp_of
 from crashloop.slo.judge import judge
-from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import ServedPod, SloVerdict
+from crashloop.slo.measurements import ServedPod, SloVerdict
+from crashloop.slo.scrapes import Scrapes, stamp_of
+from crashloop.slo.servers import Backlog, outages_ns
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import Values, measured, ns, phase, row, scrapes
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.slo.strength import Strength, chance_at_the_budget, strength
+from crashloop.slo.measurements import Strength, chance_at_the_budget, strength
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from crashloop.slo.types import Phase
+from crashloop.slo.measurements import Phase
 from crashloop.stress.arrivals import Asked, asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Churn, Demand

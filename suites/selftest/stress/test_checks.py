@@ -1,6 +1,6 @@
 """What a stress run is judged by besides rows: whether it saw everything, came too early, left something."""
 
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.pod import RestartPolicy
 from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
 from crashloop.stress.evidence_reader import StressEvidence

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from crashloop.predict.costs import read_costs
+from crashloop.slo.measurements import Measured, Phase
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.types import Measured, Phase
 from crashloop.stress.costing import run_costs
 from crashloop.stress.judging import judge_run
 from crashloop.stress.phases import Measurement

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.slo.effect import EffectReading
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.curves import load_curves

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.highest_rate import highest_rate
 from crashloop.stress.judging import judge_run
 from crashloop.stress.phases import Measurement, measurements

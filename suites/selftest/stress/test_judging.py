@@ -8,7 +8,7 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Kind
 from crashloop.report.stress.results import StressResults
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import Operation
 from crashloop.stress.incidents import Cause
 from crashloop.stress.judging import judge_run

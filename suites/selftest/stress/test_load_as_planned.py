@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.slo.types import Lifecycle, SloVerdict
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.history.event import Channel
-from crashloop.slo.types import Lifecycle, Lost, Restart, SloVerdict
+from crashloop.slo.measurements import Lifecycle, Lost, Restart, SloVerdict
 from crashloop.stress.assignment import Operation
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run

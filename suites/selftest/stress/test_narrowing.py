@@ -8,7 +8,7 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.report.stress.results import StressResults
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.judging import judge_run
 from crashloop.stress.narrowing import check_narrowing, narrowing, worst_code
 from crashloop.stress.run import StressOptions

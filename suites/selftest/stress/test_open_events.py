@@ -5,7 +5,7 @@ import pytest
 
 from crashloop.measure.files import load_rows
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Lifecycle, SliResult
+from crashloop.slo.measurements import Lifecycle, SliResult
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import Seen, comparisons
 from crashloop.stress.figures import figures

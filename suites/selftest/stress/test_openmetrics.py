@@ -18,8 +18,8 @@ from crashloop.errors import UsageError
 from crashloop.measure.files import load_scrapes
 from crashloop.resources import MANIFESTS
 from crashloop.rundir import RunDir, RunInfo
-from crashloop.slo.families import SOURCES
-from crashloop.slo.types import Lifecycle
+from crashloop.slo.measurements import Lifecycle
+from crashloop.slo.scrapes import SOURCES
 from crashloop.stress.exporting import exported, profiles_of
 from crashloop.stress.judging import judge_run
 from crashloop.stress.openmetrics import LATENESS, OWN, RESTARTS, STAGE, STARTUP, openmetrics

@@ -11,8 +11,8 @@ from crashloop.history.event import Channel, Kind
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.conservation import conservation
 from crashloop.slo.events import SAMPLES
+from crashloop.slo.measurements import Restart, SloVerdict
 from crashloop.slo.rows import ConservationSli
-from crashloop.slo.types import Restart, SloVerdict
 from crashloop.stress.awaited_images import GIVEN_S, AwaitedImages
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.slo.types import ApiRead
+from crashloop.slo.measurements import ApiRead
 from crashloop.stress.assignment import UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Demand
 from crashloop.stress.reads import reads_of

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from crashloop.kube.errors import about_credentials, refusal
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress import objects, recorder
 from crashloop.stress.assignment import Order
 from crashloop.stress.folder import StressDir

@@ -19,7 +19,7 @@ from crashloop.slo.rows import (
     ShareSli,
     SloRow,
 )
-from crashloop.slo.served_figures import BOOT_S, FIGURES
+from crashloop.slo.servers import BOOT_S, SERVER_FIGURES
 from crashloop.spec.pod import Action, RestartPolicy
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Burst, Canary, Churn, Crash, Demand, Finish, exit_codes
@@ -100,7 +100,7 @@ def of_servers(row: SloRow, sli: ServedSli, stage: Stage, plan: StressPlan) -> i
     """How many samples a row about servers has in a stage at the least: servers, or periods with one request each."""
     load = plan.load.loads[sli.load]
     assert isinstance(load, Demand)
-    if sli.load not in stage.users or FIGURES[sli.of].of == "servers":
+    if sli.load not in stage.users or SERVER_FIGURES[sli.of].of == "servers":
         return int(stage.users.get(sli.load, 0))
     first = load.bursts[0]
     if sli.of == "throttled-in-bursts":

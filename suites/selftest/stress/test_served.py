@@ -5,7 +5,7 @@ from itertools import islice
 import msgspec
 
 from crashloop.slo.judge import judge
-from crashloop.slo.types import Lifecycle, Measured
+from crashloop.slo.measurements import Lifecycle, Measured
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Canary, Demand
 from crashloop.stress.pace import arrivals_ns

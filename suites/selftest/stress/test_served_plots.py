@@ -12,7 +12,7 @@ from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series, ServedResult, StressResults
 from crashloop.report.stress.served import backlog_plots, server_plots
-from crashloop.slo.families import stamp_of
+from crashloop.slo.scrapes import stamp_of
 from crashloop.stress.judging import judge_run
 from crashloop.stress.publishing import publish_stress, published_stress
 from crashloop.stress.served_series import moves

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.slo.types import Interval, Lifecycle
+from crashloop.slo.measurements import Interval, Lifecycle
 from crashloop.stress.intervals import intervals
 from suites.selftest.kit.slo_kit import crasher, ns, phase, restart, scrapes
 

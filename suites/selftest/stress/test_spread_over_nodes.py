@@ -9,8 +9,8 @@ from crashloop.measure.files import LIFECYCLES
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults
+from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.slo.scrapes import NodeSample
-from crashloop.slo.types import Lifecycle, SloVerdict
 from crashloop.stress.exporting import exported
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.incidents import Cause

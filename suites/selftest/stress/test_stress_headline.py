@@ -6,7 +6,7 @@ import pytest
 from crashloop.report.standing import Standing
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.results import RowText, StressResults, outcome_of
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import example_run

@@ -28,8 +28,8 @@ from crashloop.report.stress.results import (
 )
 from crashloop.report.stress.svg import curve_plots, curve_svg, plot_svg, standalone
 from crashloop.report.terminal import render
+from crashloop.slo.measurements import Interval
 from crashloop.slo.scrapes import NodeSample
-from crashloop.slo.types import Interval
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import Outcome, VerdictMode
 from suites.selftest.kit.stress_kit import example_run

@@ -10,7 +10,7 @@ import pytest
 from crashloop.cluster.existing.leased_namespace import LASTS_S, borrow
 from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
-from crashloop.slo.types import SloVerdict
+from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.folder import StressDir
 from crashloop.stress.plan import AFTER_S
 from crashloop.stress.publishing import published_stress

@@ -1,5 +1,13 @@
-"""Types of measurements: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO."""
+"""What is measured and judged: samples, lifecycles, phases, the value of an SLI, the verdict of an SLO and its evidence.
 
+How much does a kept or missed percentile prove: would a system that just breaks the promise look like that? With 100 samples
+and one allowed miss, a system that misses 2 % keeps "p99" in four of ten runs. So a verdict says what happened, and its evidence
+is *strong* only if as few misses would be rare (5 %) where the budget is just exceeded; likewise as many misses where it is just
+kept. Samples are effective ones (crashloop.slo.estimates).
+"""
+
+import math
+from enum import StrEnum
 from functools import cached_property
 
 import msgspec
@@ -7,8 +15,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.slo.scrapes import Scrapes
-from crashloop.slo.strength import Strength
 from crashloop.verdict import Outcome
+
+RARE = 0.05
+
+
+class Strength(StrEnum):
+    """Of the evidence for a verdict."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+
+
+def chance_at_the_budget(bad: int, samples: int, effective: float, budget: float, *, kept: bool) -> float:
+    """Probability of a result at least as far from the budget on its side, if the share of misses is exactly the budget."""
+    number = max(1, math.floor(effective))
+    shrunk = bad * number / samples
+    if kept:
+        return _chance_of_at_most(math.ceil(shrunk), number, budget)
+    return 1 - _chance_of_at_most(math.floor(shrunk) - 1, number, budget)
+
+
+def strength(bad: int, samples: int, effective: float | None, budget: float, *, kept: bool) -> Strength:
+    """Weak also where it is unknown how independent the samples are."""
+    known = effective is not None and chance_at_the_budget(bad, samples, effective, budget, kept=kept) <= RARE
+    return Strength.STRONG if known else Strength.WEAK
+
+
+def _chance_of_at_most(hits: int, samples: int, share: float) -> float:
+    """Of a binomial number."""
+    if hits < 0:
+        return 0.0
+    logs = [
+        math.lgamma(samples + 1)
+        - math.lgamma(each + 1)
+        - math.lgamma(samples - each + 1)
+        + each * math.log(share)
+        + (samples - each) * math.log1p(-share)
+        for each in range(min(hits, samples) + 1)
+    ]
+    return min(1.0, float(np.exp(logs).sum()))
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,7 +263,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """Of a value, by what varies within the run (crashloop.slo.blocks): its bounds, None for an unknown one."""
+    """Of a value, by what varies within the run (crashloop.slo.estimates): its bounds, None for an unknown one."""
 
     lower: float | None
     upper: float | None
@@ -237,7 +283,7 @@ class SliResult(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     samples: int = 0
     effective_samples: float | None = None
-    """As many independent samples would vary as much (crashloop.slo.blocks); None if that is unknown."""
+    """As many independent samples would vary as much (crashloop.slo.estimates); None if that is unknown."""
     bad: int | None = None
     """Samples that certainly miss the target; None for an SLI without single samples."""
     bad_at_most: int | None = None
@@ -278,7 +324,7 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     budget_used: float | None = None
     """The share of missed samples, divided by the budget: above 1 the promise is broken."""
     evidence: Strength | None = None
-    """How much the shown value proves (crashloop.slo.strength); None where no promise was kept or missed by single samples."""
+    """How much the shown value proves; None where no promise was kept or missed by single samples."""
     results: tuple[SliResult, ...] = ()
     """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()
