@@ -14,8 +14,7 @@ from rich.table import Table
 
 from crashloop.progress import default_progress
 from crashloop.report.stress.results import StressResults
-from crashloop.stress.folder import StressDir
-from crashloop.stress.publishing import published_stress
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.stress.run import StressOptions, ended_by_signals, run_stress
 
 TARGET_SHARE = 0.10

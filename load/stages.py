@@ -13,8 +13,7 @@ from typing import Literal
 import msgspec
 
 from crashloop.stress.assignment import StageMark
-from crashloop.stress.places import changes_places
-from crashloop.stress.profile import Stage
+from crashloop.stress.profile import Stage, changes_places
 
 COMES_WITHIN_S = 30.0
 """Longest start of a stage's users, beyond the time by its spawn rate."""

@@ -12,8 +12,8 @@ from locust.env import Environment
 from crashloop.stress.assignment import JOIN_VARIABLE, ORDER_VARIABLE, WORKER_VARIABLE, Joining, Operation, Order
 from crashloop.stress.load_access import load_access
 from crashloop.stress.loads import AnyLoad
-from crashloop.stress.places import hosts_in
 from crashloop.stress.pods import scenario_of
+from crashloop.stress.profile import hosts_in
 from load.api import Api
 from load.manifests import Maker
 from load.records import Records

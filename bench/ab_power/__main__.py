@@ -11,8 +11,7 @@ from pathlib import Path
 from bench.ab_power.counting import compared_run, counted
 from bench.ab_power.text import counts_as_table, of_relabellings
 from crashloop.settings import resolve_settings
-from crashloop.stress.folder import StressDir
-from crashloop.stress.publishing import published_stress
+from crashloop.stress.folder import StressDir, published_stress
 
 
 def main(paths: Sequence[Path]) -> None:

@@ -25,9 +25,8 @@ from bench.page.servers import servers
 from bench.page.spread import placements, repeat_of, spread
 from bench.page.tables import about, compared, costs, requirements, stages, verdicts
 from crashloop.report.stress.results import StressResults
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.stress.profile import StressProfile
-from crashloop.stress.publishing import published_stress
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (DOCS / "benchmark.md", DOCS / "liveness-loop.md")

@@ -24,7 +24,7 @@ def export(
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there. Default: standard output.")] = None,
 ) -> None:
     """Export every metric that a stress run recorded, with restarts and lateness by ground truth."""
-    from crashloop.stress.exporting import exported
+    from crashloop.stress.openmetrics import exported
     from crashloop.stress.openmetrics import openmetrics as written
 
     if not openmetrics:

@@ -117,10 +117,9 @@ def stress(
     from crashloop.run.existing import existing_options
     from crashloop.run.option_checks import check_provider
     from crashloop.rundir import folder_named
-    from crashloop.stress.narrowing import check_narrowing, narrowing, worst_code
-    from crashloop.stress.node_group import number_of
-    from crashloop.stress.run import StressOptions, ended_by_signals, run_stress
-    from crashloop.stress.steps import counts_of
+    from crashloop.stress.highest_rate import counts_of
+    from crashloop.stress.lent_nodes import number_of
+    from crashloop.stress.run import StressOptions, check_narrowing, ended_by_signals, narrowing, run_stress, worst_code
 
     given: dict[str, Any] = {
         "kubeconfig": kubeconfig,
@@ -218,8 +217,7 @@ def load_worker(
 
     from crashloop.kube.kubeconfig import default_kubeconfig
     from crashloop.stress.assignment import Joining
-    from crashloop.stress.generator import become_worker
-    from crashloop.stress.listening import address_of
+    from crashloop.stress.generator import address_of, become_worker
     from crashloop.stress.load_access import load_access
 
     if find_spec("locust") is None:

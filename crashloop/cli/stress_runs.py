@@ -8,9 +8,8 @@ from crashloop.comparison.stress.side import JudgedStressRun
 from crashloop.comparison.trend_figures import trend_of_stress
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults, run_results
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, publish_stress, published_stress
 from crashloop.stress.judging import judge_run
-from crashloop.stress.publishing import publish_stress, published_stress
 
 
 def _side(run: StressDir, results: StressResults) -> JudgedStressRun:

@@ -1,4 +1,4 @@
-"""Arrivals of open models: intended and achieved. Pure."""
+"""Arrivals of open models: intended and achieved, reads of canaries among them. Pure."""
 
 import math
 from collections import Counter, defaultdict
@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from crashloop.report.stress.results import OpenModel
 from crashloop.slo.estimates import percentile_of
-from crashloop.stress.assignment import READS, Operation
+from crashloop.slo.indicators import WATCH_LIST
+from crashloop.slo.measurements import ApiRead
+from crashloop.stress.assignment import READS, UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Demand, Finish, Jobs, OpenLoad
 from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
@@ -47,7 +49,7 @@ def open_models(
     for each in _asked(loads, arrivals, measured):
         unlogged[each.load] += max(0, each.by_rate - each.logged)
     names = sorted({*arrivals, *(name for name, missing in unlogged.items() if missing)})
-    return tuple(_model(name, arrivals[name], unlogged[name]) for name in names)
+    return tuple(_open_model(name, arrivals[name], unlogged[name]) for name in names)
 
 
 def asked(
@@ -90,8 +92,8 @@ def _asked_of(name: str, load: OpenLoad, users: int, stage: Measurement, arrival
     if not isinstance(load, Demand):  # whose demand begins when its server has started
         began_ns = min(from_ns, began_ns)
     on_its_way_ns = round(1e9 * _answered_within_s(load))
-    by_rate = users * _due(load, began_ns, from_ns, to_ns)
-    answered = users * _due(load, began_ns, from_ns, to_ns - on_its_way_ns)
+    by_rate = users * _due_in_window(load, began_ns, from_ns, to_ns)
+    answered = users * _due_in_window(load, began_ns, from_ns, to_ns - on_its_way_ns)
     return Asked(
         load=name,
         stage=stage,
@@ -107,7 +109,7 @@ def _answered_within_s(load: OpenLoad) -> float:
     return load.answer_within_s if isinstance(load, Canary) else CREATED_WITHIN_S
 
 
-def _due(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:
+def _due_in_window(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:
     """Arrivals of one user that are due in a window, for any phase of the window's start."""
     if isinstance(load, Demand):
         until_end = takewhile(lambda t_ns: t_ns < to_ns, arrivals_ns(load, began_ns))
@@ -115,7 +117,7 @@ def _due(load: OpenLoad, began_ns: int, from_ns: int, to_ns: int) -> int:
     return max(0, math.floor(load.rate_per_s * max(0.0, (to_ns - from_ns) / 1e9)))
 
 
-def _model(load: str, arrivals: Sequence[Operation], unlogged: int) -> OpenModel:
+def _open_model(load: str, arrivals: Sequence[Operation], unlogged: int) -> OpenModel:
     sent = [each for each in arrivals if each.what != "dropped"]
     late_s = [(each.sent_ns - (each.intended_ns or 0)) / 1e9 for each in sent]
     return OpenModel(
@@ -126,3 +128,23 @@ def _model(load: str, arrivals: Sequence[Operation], unlogged: int) -> OpenModel
         failed=sum(1 for each in sent if each.error),
         late_p99_s=round(percentile_of(late_s, 99), 4) if late_s else None,
     )
+
+
+def reads_of(loads: Mapping[str, AnyLoad], operations: Iterable[Operation]) -> Iterator[ApiRead]:
+    """One per intended read; its time counts from the moment at which it was intended.
+
+    One that was dropped, since as many as may wait were waiting, has failed; its kind is not known. A streaming list of an API
+    server that serves none has not failed: a LIST took its place.
+    """
+    for each in operations:
+        load = loads.get(each.load)
+        if not isinstance(load, Canary):
+            continue
+        intended_ns = each.sent_ns if each.intended_ns is None else each.intended_ns
+        if each.what in READS:
+            took_s = (each.sent_ns + each.took_ns - intended_ns) / 1e9
+            unserved = each.code if each.what == WATCH_LIST and each.code in UNSERVED else 0
+            failed = bool(each.error) and not unserved
+            yield ApiRead(kind=each.what, intended_ns=intended_ns, took_s=took_s, failed=failed, unserved=unserved)
+        elif each.what == "dropped":
+            yield ApiRead(kind="", intended_ns=intended_ns, took_s=load.answer_within_s, failed=True)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.evidence_reader import StressEvidence
 from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.load_as_planned import load_as_planned
+from crashloop.stress.load_as_planned import gate, load_as_planned
 from crashloop.stress.loads import Jobs, has_known_delays
 from crashloop.stress.lost_restarts import no_lost_restart
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share
-from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
 
 

@@ -10,18 +10,45 @@ from crashloop.slo.events import in_groups
 from crashloop.slo.measurements import Lifecycle, Measured, Phase
 from crashloop.slo.preconditions import FACTS, percentage
 from crashloop.slo.scrapes import Scrapes
-from crashloop.stress.compared import COMPARED
 from crashloop.stress.figures import HEALTHY, figures, samples_of
 from crashloop.stress.phases import Measurement
-from crashloop.stress.places import host_of
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode
+from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode, host_of
 from crashloop.stress.rows import MOST_FOREIGN
+
+
+class ComparedFigure(NamedTuple):
+    """A figure of a block, and its words."""
+
+    figure: str
+    words: str
+    unit: str
+    of_node: bool = True
+    """Whether it is of the block's node alone, so that blocks of both arms can be measured at once."""
+
+
+COMPARED = (
+    ComparedFigure("restarts_per_s", "restarts", "restarts/s"),
+    ComparedFigure("requests_per_restart", "API requests of the kubelet per restart", "requests/restart"),
+    ComparedFigure("kubelet_cpu_s_per_restart", "CPU of the kubelet per restart", "CPU s/restart"),
+    ComparedFigure("runtime_cpu_s_per_restart", "CPU of the runtime per restart", "CPU s/restart"),
+    ComparedFigure("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
+    ComparedFigure("apiserver_requests_per_s", "requests to the API server", "requests/s", of_node=False),
+    ComparedFigure("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
+    ComparedFigure("runtime_cpu_cores", "CPU of the runtime", "cores"),
+    ComparedFigure("apiserver_cpu_cores", "CPU of the API server", "cores", of_node=False),
+    ComparedFigure("kubelet_memory_mib", "memory of the kubelet", "MiB"),
+    ComparedFigure("lateness_p50_s", "restart lateness, median of a block", "s"),
+)
+"""In the order of display."""
+
+COMPARABLE = frozenset(each.figure for each in COMPARED)
+
 
 PERCENTILES = (50, 90)
 
 
-class Seen(NamedTuple):
+class ComparedRun(NamedTuple):
     """All measurements, by node."""
 
     plan: StressPlan
@@ -47,7 +74,7 @@ class _Block(NamedTuple):
         return Block(arm=self.arm, samples=samples, turn=self.measured.index, place=self.place, before=self.before)
 
 
-def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison, ...]:
+def comparisons(seen: ComparedRun, measured: Sequence[Measurement]) -> tuple[Comparison, ...]:
     """One comparison per mix with measurements of both arms; the primary effects of all of them are read together."""
     plan, design = seen.plan, seen.plan.load.comparison
     node_of: dict[str, StressNode] = {node.arm: node for node in plan.load.nodes if node.arm}
@@ -56,7 +83,9 @@ def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison
     mixes = dict.fromkeys(each.stage.mix for each in measured if each.phase.arm)
     among = max(1, len(mixes) * len(design.primary))
     found = {
-        mix: tuple(_effects([each for each in measured if each.phase.arm and each.stage.mix == mix], seen, among))
+        mix: tuple(
+            _effects_on_figures([each for each in measured if each.phase.arm and each.stage.mix == mix], seen, among)
+        )
         for mix in mixes
     }
     read = iter(decided(effect for effects in found.values() for effect in effects))
@@ -72,7 +101,7 @@ def comparisons(seen: Seen, measured: Sequence[Measurement]) -> tuple[Comparison
     )
 
 
-def _doubt(measured: Sequence[Measurement], seen: Seen) -> str:
+def _doubt(measured: Sequence[Measurement], seen: ComparedRun) -> str:
     shares = (_foreign_share(each.phase, seen) for each in measured)
     highest = max((each for each in shares if each is not None), default=0.0)
     if highest <= MOST_FOREIGN:
@@ -83,16 +112,16 @@ def _doubt(measured: Sequence[Measurement], seen: Seen) -> str:
     )
 
 
-def _effects(measured: Sequence[Measurement], seen: Seen, among: int) -> Iterator[Effect]:
+def _effects_on_figures(measured: Sequence[Measurement], seen: ComparedRun, among: int) -> Iterator[Effect]:
     design = seen.plan.load.comparison
     blocks = [block for each in measured for block in _blocks(each, seen)]
-    values = [figures(each.measured.phase, *_evidence(seen), node=each.place) for each in blocks]
+    values = [figures(each.measured.phase, *_evidence_of_figures(seen), node=each.place) for each in blocks]
     at_once = any(each.phase.arm == BOTH for each in measured)
     for compared in COMPARED:
         if compared.of_node or not at_once:
-            yield _effect(
+            yield _effect_on_figure(
                 compared.words,
-                [each.of(_sample(found[compared.figure])) for each, found in zip(blocks, values, strict=True)],
+                [each.of(_positive(found[compared.figure])) for each, found in zip(blocks, values, strict=True)],
                 design,
                 unit=compared.unit,
                 primary=compared.figure in design.primary,
@@ -100,10 +129,10 @@ def _effects(measured: Sequence[Measurement], seen: Seen, among: int) -> Iterato
             )
     starts = [each.of(_startups(each, seen)) for each in blocks]
     for percentile in PERCENTILES if any(each.samples for each in starts) else ():
-        yield _effect("start-up of healthy pods", starts, design, percentile=percentile)
+        yield _effect_on_figure("start-up of healthy pods", starts, design, percentile=percentile)
 
 
-def _effect(
+def _effect_on_figure(
     what: str,
     blocks: Sequence[Block],
     design: ComparisonDesign,
@@ -116,16 +145,18 @@ def _effect(
     return compare(what, blocks, percentile=percentile, unit=unit, margin=design.margin, primary=primary, among=among)
 
 
-def _blocks(measured: Measurement, seen: Seen) -> Iterator[_Block]:
+def _blocks(measured: Measurement, seen: ComparedRun) -> Iterator[_Block]:
     """The arms that a measurement loaded, each on its own node."""
     profile, stage = seen.plan.load, measured.stage
     loaded = {profile.loads[name].node for name in stage.users}
     for node in profile.nodes:
         if node.arm and node.name in loaded and stage.arm in (node.arm, BOTH):
-            yield _Block(node.arm, measured, host_of(node.name, stage, seen.hosts), _before(measured, seen))
+            yield _Block(
+                node.arm, measured, host_of(node.name, stage, seen.hosts), _foreign_share_before(measured, seen)
+            )
 
 
-def _before(measured: Measurement, seen: Seen) -> float | None:
+def _foreign_share_before(measured: Measurement, seen: ComparedRun) -> float | None:
     """None without a wash-out."""
     if measured.came_ns is None or not measured.stage.washout_s:
         return None
@@ -133,19 +164,19 @@ def _before(measured: Measurement, seen: Seen) -> float | None:
     return _foreign_share(Phase(name="wash-out", from_ns=from_ns, to_ns=measured.came_ns), seen)
 
 
-def _foreign_share(phase: Phase, seen: Seen) -> float | None:
+def _foreign_share(phase: Phase, seen: ComparedRun) -> float | None:
     return FACTS["foreign_cpu_share"].find(Measured(phases=(phase,), scrapes=tuple(seen.scrapes)), phase)
 
 
-def _evidence(seen: Seen) -> tuple[Sequence[Scrapes], Sequence[Lifecycle], Mapping[str, float]]:
+def _evidence_of_figures(seen: ComparedRun) -> tuple[Sequence[Scrapes], Sequence[Lifecycle], Mapping[str, float]]:
     return seen.scrapes, seen.lifecycles, seen.targets
 
 
-def _sample(value: float | None) -> tuple[float, ...]:
+def _positive(value: float | None) -> tuple[float, ...]:
     return (value,) if value is not None and value > 0 else ()
 
 
-def _startups(block: _Block, seen: Seen) -> tuple[float, ...]:
+def _startups(block: _Block, seen: ComparedRun) -> tuple[float, ...]:
     pods = [each for each in seen.lifecycles if each.node == block.place or not each.node]
     found = samples_of("pod-startup", in_groups(pods, HEALTHY), block.measured.phase, seen.targets)
     return tuple(each for each in found if each > 0)

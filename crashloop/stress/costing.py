@@ -1,6 +1,11 @@
-"""The cost of one restart in a stress run: costs.json, for `crashloop predict --costs`. Pure."""
+"""The cost of one restart in a stress run, and the predicted restarts of a stage. Pure.
+
+The cost is costs.json, for `crashloop predict --costs`. A prediction follows from the number of crashing pods,
+their curve, and the default costs. A run that the default costs are from is not predicted by them: it would be judged by itself.
+"""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -9,13 +14,17 @@ from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.predict.costs import COSTED, Costs, CostsAt
+from crashloop.predict.load import CrashLoad, settled_per_s, settles_within_s
+from crashloop.predict.measured import MEASURED, is_source
 from crashloop.slo.costs import costs_of
 from crashloop.slo.measurements import Measured
+from crashloop.spec.pod import Action
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.loads import Crash
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import restarted_share, user_in_words
+from crashloop.stress.profile import Stage
 
 AT_REST, UNDER_LOAD = "baseline", "storm"
 """Names of the stages to use; a baseline has the churn of the storm, but no crashing pods."""
@@ -30,11 +39,11 @@ def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measure
     is another stage, the source names it. None if no stage had enough restarts, or scrapes are missing.
     """
     idle = AT_REST if any(each.phase.name == AT_REST for each in stages) else None
-    found = [(each, costs) for each in stages if (costs := _of_stage(plan, each, measured, idle)) is not None]
+    found = [(each, costs) for each in stages if (costs := _costs_of_stage(plan, each, measured, idle)) is not None]
     if not found:
         return None
     below = [(each, costs) for each, costs in found if costs.sustained_per_s is None]
-    by_load = tuple(at for each, costs in below if (at := _at(plan, each, costs)) is not None)
+    by_load = tuple(at for each, costs in below if (at := _costs_under_load(plan, each, costs)) is not None)
     stage, chosen = max(below or found, key=lambda one: one[1].restarts)
     driven = max(
         ((each, costs) for each, costs in found if costs.sustained_per_s is not None),
@@ -45,7 +54,7 @@ def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measure
     if driven is None:
         return chosen
     limit, sustained = driven
-    elsewhere = f"; sustained rate: {_load(plan, limit)}" if limit.index != stage.index else ""
+    elsewhere = f"; sustained rate: {_crashing_loads(plan, limit)}" if limit.index != stage.index else ""
     return msgspec.structs.replace(
         chosen,
         sustained_per_s=sustained.sustained_per_s,
@@ -54,20 +63,22 @@ def run_costs(plan: StressPlan, stages: Sequence[Measurement], measured: Measure
     )
 
 
-def _of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: str | None) -> Costs | None:
+def _costs_of_stage(plan: StressPlan, stage: Measurement, measured: Measured, idle: str | None) -> Costs | None:
     if stage.phase.name != UNDER_LOAD or not stage.whole:
         return None
     try:
-        costs = costs_of(measured, stage.phase, source=_source(plan, stage, idle), idle=idle)
+        costs = costs_of(measured, stage.phase, source=_costs_source(plan, stage, idle), idle=idle)
     except ObservationError:
         return None
     return costs if costs.restarts >= MIN_RESTARTS else None
 
 
-def _at(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
+def _costs_under_load(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
     """The costs under the load of a stage. None if several nodes restarted, so that its rate is not that of one, or if the
     requests of restarts are lost among the others."""
-    nodes = {plan.load.loads[name].node for name, count in stage.stage.users.items() if count and _crashes(plan, name)}
+    nodes = {
+        plan.load.loads[name].node for name, count in stage.stage.users.items() if count and _has_crashes(plan, name)
+    }
     if len(nodes) != 1 or plan.spread or not costs.api_requests:
         return None
     kubelet, version = plan.kubelet(nodes.pop()), KubernetesVersion.parse(plan.kubernetes_version)
@@ -84,21 +95,62 @@ def _at(plan: StressPlan, stage: Measurement, costs: Costs) -> CostsAt | None:
     )
 
 
-def _crashes(plan: StressPlan, load: str) -> bool:
+def _has_crashes(plan: StressPlan, load: str) -> bool:
     return bool(restarted_share(plan.load.loads[load]))
 
 
-def _source(plan: StressPlan, stage: Measurement, idle: str | None) -> str:
+def _costs_source(plan: StressPlan, stage: Measurement, idle: str | None) -> str:
     profiles = ", ".join(dict.fromkeys(kubelet.name for kubelet in plan.kubelets))
     return (
-        f"load {plan.load.name}, {_load(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
+        f"load {plan.load.name}, {_crashing_loads(plan, stage)}, for {stage.phase.seconds:.0f} s, kubelet profile {profiles}, "
         f"Kubernetes {plan.kubernetes_version}, provider {plan.provider}{'' if idle else NOT_SUBTRACTED}"
     )
 
 
-def _load(plan: StressPlan, stage: Measurement) -> str:
+def _crashing_loads(plan: StressPlan, stage: Measurement) -> str:
     """The crashing loads of a stage: lives that run have other costs than lives that exit at once."""
-    crashing = {name: plan.load.loads[name] for name in stage.stage.users if _crashes(plan, name)}
+    crashing = {name: plan.load.loads[name] for name in stage.stage.users if _has_crashes(plan, name)}
     loads = ", ".join(f"{stage.stage.users[name]} x {user_in_words(load)}" for name, load in crashing.items())
     theirs = any(isinstance(load, Crash) and load.own is not None for load in crashing.values())
     return f"stage {stage.stage.label} ({loads}{'' if theirs else '; every life writes to its journal'})"
+
+
+OWN_COSTS = "the default costs of crashloop predict are from this run, which would be judged by itself"
+
+
+def why_unpredicted(started: datetime) -> str:
+    """Why no stage of the run that started then is predicted; empty if the stages decide."""
+    return OWN_COSTS if is_source(started) else ""
+
+
+def predicted_per_s(plan: StressPlan, stage: Stage) -> float | None:
+    """Restarts per second by `crashloop predict`, if its costs are those of another run.
+
+    None unless exactly one load of known lives restarts, container by container, with delays at their maximum before the
+    measurement.
+    """
+    found = [
+        (load, int(count)) for name, count in stage.users.items() if restarted_share(load := plan.load.loads[name])
+    ]
+    if len(found) != 1:
+        return None
+    ((load, count),) = found
+    pods = round(count * restarted_share(load))
+    restarts_all = isinstance(load, Crash) and load.rule and load.rule.action is Action.RESTART_ALL_CONTAINERS
+    if not isinstance(load, Crash) or load.own is not None or restarts_all or not pods:
+        return None
+    kubelet, version = plan.kubelet(load.node), KubernetesVersion.parse(plan.kubernetes_version)
+    curve = effective_curve(kubelet, version, deviations=as_shipped(kubelet_version(kubelet, version)))
+    if isinstance(curve, Refusal):
+        return None
+    nodes = len(plan.spread) or 1
+    crashing = CrashLoad(
+        nodes=nodes,
+        pods=max(1, round(pods / nodes)),
+        curve=curve,
+        containers=load.containers,
+        run_s=load.run_s,
+        cores=float(plan.cores),
+    )
+    settled = settles_within_s(crashing, MEASURED) <= stage.settle_s
+    return settled_per_s(crashing, MEASURED) if settled else None

@@ -1,4 +1,4 @@
-"""The run directory of a stress run: that of every run (crashloop.rundir), with further files."""
+"""The run directory of a stress run: that of every run (crashloop.rundir), with further files, its results and their views."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,9 @@ from typing import TypeVar
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.report.stress.document import stress_document
+from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults, run_results
+from crashloop.run.publish import publish, require_judged
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import PLAN_FORMAT
 from crashloop.stress.assignment import MARKS, Operation, Order, StageMark
@@ -84,3 +87,19 @@ def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
                 if not line.endswith(b"\n"):
                     return
                 raise UsageError(f"{path}: line {number} is damaged ({error}).") from error
+
+
+def publish_stress(run: StressDir, results: StressResults) -> None:
+    """Write slo.json first, then what every run has; costs.json exists only if enough restarts were measured."""
+    run.write(run.slo_json, results)
+    if results.costs is None:
+        run.costs_json.unlink(missing_ok=True)
+    else:
+        run.write(run.costs_json, results.costs)
+    publish(run, run_results(results), stress_document(results))
+
+
+def published_stress(run: StressDir) -> StressResults:
+    """The results of a judged run. Raises UsageError if they are missing or of another format."""
+    require_judged(run, run.slo_json)
+    return read_document(run.slo_json, StressResults, STRESS_RESULTS_FORMAT)

@@ -1,7 +1,11 @@
-"""Starts the load generator: Locust, always as a process of its own. No other module does."""
+"""Starts the load generator: Locust, always as a process of its own. No other module does.
+
+Its master may wait for workers from other machines, at an address that is checked before the run.
+"""
 
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -13,6 +17,7 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
+from crashloop.errors import UsageError
 from crashloop.report.text import counted
 from crashloop.resources import HOME
 from crashloop.stress.assignment import (
@@ -26,8 +31,45 @@ from crashloop.stress.assignment import (
     WorkerLine,
 )
 from crashloop.stress.folder import read_jsonl
-from crashloop.stress.listening import Address
 from crashloop.waiting import WaitTimeout, wait_until
+
+PORT = 5557
+"""Locust's own."""
+_ADDRESS = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+))(:(?P<port>\d{1,5}))?")
+
+
+class Address(NamedTuple):
+    """Of the master."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def address_of(text: str, *, option: str) -> Address:
+    """HOST[:PORT], an IPv6 address in brackets. Raises UsageError."""
+    found = _ADDRESS.fullmatch(text)
+    port = int(found["port"] or PORT) if found else 0
+    if found is None or not 0 < port < 65536:
+        raise UsageError(f"{option} {text!r}: expected HOST or HOST:PORT, such as 192.0.2.7:{PORT}.")
+    return Address(found["v6"] or found["host"], port)
+
+
+def check_free(address: Address, *, option: str) -> None:
+    """Raise UsageError for an address that is not of this host, or in use."""
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as error:
+        raise UsageError(
+            f"{option} {address}: this host cannot listen there ({error.strerror}).\n"
+            "Name an address of this host and a free port."
+        ) from error
+
 
 LOCUSTFILE = HOME / "load" / "locustfile.py"
 LOOPBACK = "127.0.0.1"
@@ -141,7 +183,7 @@ class Generator:
             return
         lines = list(read_jsonl(self._order.parent / WORKERS, WorkerLine))
         for line in lines:
-            sentence = _sentence(line)
+            sentence = _worker_in_words(line)
             if sentence and sentence not in self._reported:
                 self._reported.add(sentence)
                 yield Death(sentence, line.worker if line.what == "left" else None)
@@ -169,8 +211,8 @@ class Generator:
         variables = {ORDER_VARIABLE: str(self._order), WORKER_VARIABLE: str(number)}
         with self._log(name).open("ab") as log:
             self._processes[name] = subprocess.Popen(
-                _command(*arguments),
-                env=_environment(variables),
+                _locust_command(*arguments),
+                env=_locust_environment(variables),
                 cwd=HOME,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -184,16 +226,16 @@ class Generator:
 
 def become_worker(joining: Joining) -> NoReturn:
     """Go on as a worker of Locust, with a master on another machine."""
-    environment = _environment({JOIN_VARIABLE: msgspec.json.encode(joining).decode()})
+    environment = _locust_environment({JOIN_VARIABLE: msgspec.json.encode(joining).decode()})
     os.chdir(HOME)
-    os.execve(sys.executable, _command(*_worker_of(Address(joining.host, joining.port))), environment)
+    os.execve(sys.executable, _locust_command(*_worker_of(Address(joining.host, joining.port))), environment)
 
 
-def _command(*arguments: str) -> list[str]:
+def _locust_command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--exit-code-on-error=0", *arguments]
 
 
-def _environment(variables: dict[str, str]) -> dict[str, str]:
+def _locust_environment(variables: dict[str, str]) -> dict[str, str]:
     """Locust starts in HOME: elsewhere it reads locust.conf and pyproject.toml of a folder that it knows nothing of."""
     return os.environ | variables | {FOLDER_VARIABLE: str(Path.cwd()), "PYTHONPATH": str(HOME)}
 
@@ -202,7 +244,7 @@ def _worker_of(master: Address) -> tuple[str, ...]:
     return "--worker", f"--master-host={master.host}", f"--master-port={master.port}"
 
 
-def _sentence(line: WorkerLine) -> str:
+def _worker_in_words(line: WorkerLine) -> str:
     """What a line of workers.jsonl says against the load; nothing of a worker that came in time."""
     worker = f"The worker {line.worker} of the load ({line.host})"
     return {

@@ -1,12 +1,15 @@
-"""Incidents of a run: interruptions, ended processes, planned disturbances."""
+"""Incidents of a run: interruptions, ended processes, planned disturbances, and operations of a load that missed their time."""
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
+
+from crashloop.stress.assignment import Operation
 
 
 class Cause(StrEnum):
@@ -60,3 +63,20 @@ class Incidents:
         with self._lock, self._path.open("ab") as file:
             file.write(msgspec.json.encode(incident) + b"\n")
         self._say(f"{cause.value}: {sentence}")
+
+
+_MISSED_STEPS = {"not created": Cause.LOAD, "not deleted": Cause.LINGERED}
+"""Steps of the load itself. A pod that did not start is a result of the run, not an incident."""
+
+
+def misses(operations: Iterable[Operation]) -> Iterator[tuple[Cause, str]]:
+    """A cause and a sentence per load and missed step of its objects."""
+    missed: defaultdict[tuple[str, str], list[Operation]] = defaultdict(list)
+    for each in operations:
+        if each.what in _MISSED_STEPS:
+            missed[each.load, each.what].append(each)
+    for (load, what), found in sorted(missed.items()):
+        yield (
+            _MISSED_STEPS[what],
+            f"load {load}: objects {what} in time: {len(found)}. The first of them: {found[0].error}",
+        )

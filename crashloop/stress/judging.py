@@ -21,35 +21,26 @@ from crashloop.slo.measurements import Lifecycle, Measured, Phase, SloVerdict
 from crashloop.slo.rows import ConservationSli, SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.spec.version import KubernetesVersion
-from crashloop.stress.arrivals import open_models
+from crashloop.stress.arrivals import open_models, reads_of
 from crashloop.stress.checks import checks
-from crashloop.stress.comparing import Seen, comparisons
-from crashloop.stress.costing import run_costs
-from crashloop.stress.curves import load_curves
+from crashloop.stress.comparing import ComparedRun, comparisons
+from crashloop.stress.costing import predicted_per_s, run_costs, why_unpredicted
 from crashloop.stress.every_pod import EveryPod
 from crashloop.stress.evidence_reader import read_recorded
-from crashloop.stress.figures import figures
+from crashloop.stress.figures import figures, intervals, restart_times_ns, within
 from crashloop.stress.folder import StressDir
-from crashloop.stress.held import held
 from crashloop.stress.highest_rate import TEXT as LIMIT
 from crashloop.stress.highest_rate import highest_rate
 from crashloop.stress.incidents import Cause, cuts_ns
-from crashloop.stress.intervals import intervals
-from crashloop.stress.latencies import latencies
-from crashloop.stress.metric_series import restart_times_ns, within
-from crashloop.stress.node_group import pooled
+from crashloop.stress.lent_nodes import pooled
 from crashloop.stress.phases import Measurement, began_ns, cut_ns, ended_ns, measurements
-from crashloop.stress.places import hosts_in, loaded_in
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
-from crashloop.stress.predicted import predicted_per_s, why_unpredicted
-from crashloop.stress.profile import Stage
-from crashloop.stress.reads import reads_of
+from crashloop.stress.profile import Stage, hosts_in, loaded_in
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.stress.rows import rows_of, sample_targets
-from crashloop.stress.served import served_pods, served_results
-from crashloop.stress.served_series import served_series
-from crashloop.stress.timeline import dots, timeline
+from crashloop.stress.served import served_pods, served_results, served_series
+from crashloop.stress.timeline import dots, held, latencies, load_curves, timeline
 from crashloop.verdict import Verdict
 
 WHOLE = "whole run"
@@ -107,7 +98,7 @@ def judge_run(run: StressDir, *, keeps_lifecycles: bool = True) -> StressResults
     outcome = outcome_of(verdicts, judged)
     interrupted = any(each.cause is Cause.INTERRUPTED for each in incidents)
     by_node = pooled(plan, recorded.lifecycles)
-    evidence = Seen(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
+    evidence = ComparedRun(plan, hosts, scrapes, recorded.lifecycles, sample_targets(rows))
     return StressResults(
         profile=plan.load.name,
         description=plan.load.description,
@@ -182,7 +173,7 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.jsonl"))
 
 
-def _stage(measured: Measurement, seen: Seen, began: int) -> StageResult:
+def _stage(measured: Measurement, seen: ComparedRun, began: int) -> StageResult:
     stage, phase = measured.stage, measured.phase
     return StageResult(
         name=stage.name,

@@ -3,6 +3,8 @@
 Theory of operation. A closed load has a fixed number of pods from beginning to end of a stage; they are counted by watch,
 runtime and the answers to creates. An open load has a rate: every intended arrival must have been tried. An arrival that
 was dropped for lack of a place belongs to such a load, and is reported; an arrival that was never tried breaks the plan.
+
+Verdicts about the run itself all gate, and list their first few faults (`gate`).
 """
 
 from collections import defaultdict
@@ -18,8 +20,26 @@ from crashloop.stress.loads import AnyLoad, Canary, Crash, Demand, OpenLoad, Rol
 from crashloop.stress.own_pods import faults_of_own_pods
 from crashloop.stress.phases import Measurement, stage_name
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.run_checks import gate
 from crashloop.verdict import Outcome
+
+MAX_SENTENCES = 5
+"""Sentences per verdict; further ones are counted."""
+
+
+def gate(name: str, outcome: Outcome, sentences: Sequence[str], *, faults: int = 0, samples: int = 0) -> SloVerdict:
+    """The verdict of one check."""
+    more = f" {len(sentences) - MAX_SENTENCES} more like it." if len(sentences) > MAX_SENTENCES else ""
+    return SloVerdict(
+        slo=name,
+        outcome=outcome,
+        mode="gate",
+        sentence=f"{name}: {' '.join(sentences[:MAX_SENTENCES])}{more}",
+        target=0.0,
+        unit="faults",
+        value=float(faults),
+        samples=samples,
+    )
+
 
 NAME = "load-as-planned"
 DIFFERS_BY = (Cause.LOAD, Cause.UNPLACED, Cause.CLUSTER, Cause.INTERRUPTED)
@@ -33,12 +53,14 @@ def load_as_planned(
 ) -> SloVerdict:
     """Whether the load matched the profile. If it did not, no promise holds for its results."""
     missing = [
-        *_stages(plan, measured),
-        *_pods(plan, measured, recorded),
-        *faults_of_own_pods(plan.load.loads, measured, _by_load(recorded.lifecycles, plan.load.loads), recorded.waits),
-        *_lingering(plan, measured, recorded.lifecycles),
-        *_refused(plan.load.loads, recorded),
-        *_untried(plan.load.loads, measured, recorded.operations),
+        *_unmeasured_stages(plan, measured),
+        *_missing_pods(plan, measured, recorded),
+        *faults_of_own_pods(
+            plan.load.loads, measured, _pods_by_load(recorded.lifecycles, plan.load.loads), recorded.waits
+        ),
+        *_lingering_pods(plan, measured, recorded.lifecycles),
+        *_refused_objects(plan.load.loads, recorded),
+        *_untried_arrivals(plan.load.loads, measured, recorded.operations),
         *(each.sentence for each in incidents if each.cause in DIFFERS_BY),
     ]
     if missing:
@@ -47,10 +69,10 @@ def load_as_planned(
         (f"all {len(plan.stages)} stages were", "their") if len(plan.stages) > 1 else ("the stage was", "its")
     )
     sentence = f"{all_of} measured to {their} end, with all of {their} users and pods."
-    return gate(NAME, Outcome.PASS, [sentence, *_dropped(plan.load.loads, measured, recorded.operations)])
+    return gate(NAME, Outcome.PASS, [sentence, *_dropped_arrivals(plan.load.loads, measured, recorded.operations)])
 
 
-def _stages(plan: StressPlan, measured: Sequence[Measurement]) -> Iterator[str]:
+def _unmeasured_stages(plan: StressPlan, measured: Sequence[Measurement]) -> Iterator[str]:
     by_index = {each.index: each for each in measured}
     for index, stage in enumerate(plan.stages):
         wanted, seen = sum(int(count) for count in stage.users.values()), by_index.get(index)
@@ -70,9 +92,9 @@ def least_pods(load: AnyLoad) -> int:
     return 1 if isinstance(load, Crash | Demand | Canary) else 0
 
 
-def _pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
+def _missing_pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
     """Stages that began without all pods of their closed loads."""
-    of_load = _by_load(recorded.lifecycles, plan.load.loads)
+    of_load = _pods_by_load(recorded.lifecycles, plan.load.loads)
     taken_ns = {each.pod: each.sent_ns + each.took_ns for each in recorded.operations if _was_taken(each)}
     for stage in measured:
         for name, users in stage.stage.users.items():
@@ -96,7 +118,9 @@ def _came_ns(pod: Lifecycle, taken_ns: int | None = None) -> int | None:
     return min((t_ns for t_ns in (pod.seen_ns, taken_ns, *starts_ns) if t_ns is not None), default=None)
 
 
-def _lingering(plan: StressPlan, measured: Iterable[Measurement], lifecycles: Sequence[Lifecycle]) -> Iterator[str]:
+def _lingering_pods(
+    plan: StressPlan, measured: Iterable[Measurement], lifecycles: Sequence[Lifecycle]
+) -> Iterator[str]:
     """Stages that began on nodes with the load of the stage before."""
     for stage in measured:
         if stage.index == 0 or stage.came_ns is None:
@@ -116,40 +140,40 @@ def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
     return earlier and (pod.deleted_ns is None or pod.deleted_ns > at_ns)
 
 
-def _refused(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
+def _refused_objects(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
     """Objects that were never made, and rollouts that were refused."""
     refused = {each.pod for each in recorded.operations if each.what == "not created"}
-    there = {name for pod in recorded.lifecycles for name in _names(loads, pod)}
+    there = {name for pod in recorded.lifecycles for name in _owners_of(loads, pod)}
     known = there | refused | {each.pod for each in recorded.operations if _was_taken(each)}
     creates: dict[str, dict[str, Operation]] = defaultdict(dict)
     for each in recorded.operations:
         if each.what == "create" and each.pod not in known:
             creates[each.load].setdefault(each.pod, each)
     for load, failed in sorted(creates.items()):
-        yield f"load {load}: {counted(len(failed), 'create')} failed for good, {_first(list(failed.values()))}."
+        yield f"load {load}: {counted(len(failed), 'create')} failed for good, {_first_failure(list(failed.values()))}."
     rollouts: dict[str, list[Operation]] = defaultdict(list)
     for each in recorded.operations:
         if each.what == "patch" and each.error:
             rollouts[each.load].append(each)
     for load, untaken in sorted(rollouts.items()):
-        yield f"load {load}: {counted(len(untaken), 'rollout')} failed, {_first(untaken)}."
+        yield f"load {load}: {counted(len(untaken), 'rollout')} failed, {_first_failure(untaken)}."
 
 
 def _was_taken(operation: Operation) -> bool:
     return operation.what == "create" and (not operation.error or operation.code == EXISTS)
 
 
-def _names(loads: Mapping[str, AnyLoad], pod: Lifecycle) -> tuple[str, ...]:
+def _owners_of(loads: Mapping[str, AnyLoad], pod: Lifecycle) -> tuple[str, ...]:
     load = load_of(pod.pod, tuple(loads))
     return () if load is None else owners(loads[load], pod.pod)
 
 
-def _first(failed: Sequence[Operation]) -> str:
+def _first_failure(failed: Sequence[Operation]) -> str:
     one = failed[0]
     return f"the first of them of {one.pod} ({f'answer {one.code}: {one.error}' if one.code else 'no answer'})"
 
 
-def _untried(
+def _untried_arrivals(
     loads: Mapping[str, AnyLoad], measured: Iterable[Measurement], operations: Iterable[Operation]
 ) -> Iterator[str]:
     """Stages in which intended arrivals were not even tried."""
@@ -161,7 +185,7 @@ def _untried(
             )
 
 
-def _dropped(
+def _dropped_arrivals(
     loads: Mapping[str, AnyLoad], measured: Iterable[Measurement], operations: Iterable[Operation]
 ) -> Iterator[str]:
     for each in open_models(loads, operations, measured):
@@ -173,7 +197,7 @@ def _dropped(
             )
 
 
-def _by_load(lifecycles: Iterable[Lifecycle], loads: Mapping[str, AnyLoad]) -> defaultdict[str, list[Lifecycle]]:
+def _pods_by_load(lifecycles: Iterable[Lifecycle], loads: Mapping[str, AnyLoad]) -> defaultdict[str, list[Lifecycle]]:
     found: defaultdict[str, list[Lifecycle]] = defaultdict(list)
     for pod in lifecycles:
         name = load_of(pod.pod, tuple(loads))

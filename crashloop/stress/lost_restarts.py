@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from crashloop.restarts.bounds import LOST_AFTER_S
 from crashloop.slo.measurements import Lifecycle, Lost, Restart, SloVerdict
-from crashloop.stress.run_checks import gate
+from crashloop.stress.load_as_planned import gate
 from crashloop.verdict import Outcome
 
 NAME = "no-lost-restart"

@@ -1,4 +1,4 @@
-"""A stress run as OpenMetrics with timestamps, to be backfilled into a time series database. Pure.
+"""A stress run as OpenMetrics with timestamps, to be backfilled into a time series database, by what its directory holds.
 
 Every recorded series keeps the name and labels that its component gave it; `run`, `source`, `node` and `profile` are added, or
 fill labels that are empty. Beside them are crashloop's own: restarts, lateness and start-up by ground truth, and the stages.
@@ -8,6 +8,7 @@ Source: OpenMetrics 1.0; prometheus.io/docs, "Backfilling from OpenMetrics forma
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,10 +18,16 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.samples import Timestamp
 
+from crashloop.errors import UsageError
+from crashloop.measure.files import LIFECYCLES, load_scrapes
 from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import Scrapes
-from crashloop.stress.metric_series import restart_times_ns
-from crashloop.stress.phases import Measurement
+from crashloop.stress.figures import restart_times_ns
+from crashloop.stress.folder import StressDir, read_jsonl
+from crashloop.stress.incidents import cuts_ns
+from crashloop.stress.phases import Measurement, cut_ns, ended_ns, measurements
+from crashloop.stress.plan import SUITE, StressPlan
+from crashloop.stress.profile import hosts_in
 
 COUNTER = "_total"
 STEP_NS = 5_000_000_000
@@ -131,3 +138,33 @@ def _grid(exported: Exported) -> NDArray[np.int64]:
 
 def _at(grid: NDArray[np.int64], values: NDArray[Any]) -> tuple[tuple[int, float], ...]:
     return tuple(zip(grid.tolist(), values.astype(float).tolist(), strict=True))
+
+
+def exported(run_dir: Path) -> Exported:
+    """Raises UsageError for a run of another suite, and for one that was never judged: its lifecycles are not there yet."""
+    run = StressDir(run_dir)
+    if run.info().suite != SUITE:
+        raise UsageError(f"{run_dir}: has no metrics; only stress runs record them (`crashloop stress`).")
+    lifecycles = run.metrics_dir / LIFECYCLES
+    if not lifecycles.exists():
+        raise UsageError(f"{run_dir}: was not judged yet.\n`crashloop analyze {run_dir}` judges it.")
+    plan, marks = run.stress_plan(), run.marks()
+    cut = cut_ns(marks, cuts_ns(run.incidents()))
+    return Exported(
+        run=run_dir.resolve().name,
+        profiles=profiles_of(plan, run.hosts()),
+        scrapes=load_scrapes(run.metrics_dir),
+        lifecycles=tuple(read_jsonl(lifecycles, Lifecycle)),
+        stages=measurements(plan.stages, marks, until_ns=cut or ended_ns(marks)),
+    )
+
+
+def profiles_of(plan: StressPlan, hosts: Mapping[str, str]) -> dict[str, str]:
+    """The kubelet profile of each Node object; none for one that had several, as in a comparison that exchanges nodes."""
+    if plan.spread:
+        return {node: plan.kubelet(node).name for node in plan.spread}
+    found: dict[str, set[str]] = {}
+    for stage in plan.stages:
+        for node, host in hosts_in(stage, hosts).items():
+            found.setdefault(host, set()).add(plan.kubelet(node).name)
+    return {host: profiles.pop() for host, profiles in found.items() if len(profiles) == 1}

@@ -1,4 +1,7 @@
-"""The plan of a stress run: the profile as resolved for this host, and the nodes that it takes. Pure."""
+"""The plan of a stress run: the profile as resolved for this host, and the nodes that it takes. Pure.
+
+A load loses a restart rule that the kubelet of its node ignores, if no exit of the load needs it.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,11 +9,45 @@ import msgspec
 
 from crashloop.cluster.provider import NodeRequest
 from crashloop.errors import UsageError
+from crashloop.model.gates import effective_gates
 from crashloop.spec.plan import PlannedNode, RunPlan
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.pod import Action
+from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.loads import AnyLoad, Crash, Finish, exit_codes
 from crashloop.stress.profile import PODS_PER_NODE, Stage, StressProfile, resolved
-from crashloop.stress.rules import heeded
+
+
+def heeded(name: str, load: AnyLoad, kubelet: KubeletProfile, version: KubernetesVersion) -> AnyLoad:
+    """The load for a node: without a rule that the kubelet ignores, if no exit of the load needs it.
+
+    An API server without the feature refuses pods with rules (1.33), or removes the rules. Raises UsageError for a load that
+    needs rules on such a kubelet.
+    """
+    gates = effective_gates(kubelet, version)
+    missing = [gate for gate in _gates_needed(load) if not gates.get(gate, False)]
+    if not missing or not isinstance(load, Crash | Finish):
+        return load
+    if load.rule is None or any(load.rule.matches(code) for code in exit_codes(load)):
+        raise UsageError(
+            f"load {name!r}: its restart rule needs the feature gate {missing[0]}, which kubelet profile {kubelet.name!r} "
+            f"does not enable in Kubernetes {version}.\nUse another profile or another version."
+        )
+    return msgspec.structs.replace(load, rule=None)
+
+
+def _gates_needed(load: AnyLoad) -> tuple[str, ...]:
+    """The feature gates that a load needs. A container restart policy is part of the same feature, but for that of a sidecar."""
+    if isinstance(load, Crash) and load.own is not None:
+        pod = load.own.pod
+        ruled = any(each.rules or (each.restart_policy and not each.is_sidecar) for each in pod.containers)
+        restarts_all = pod.restarts_all
+    elif isinstance(load, Crash | Finish) and load.rule is not None:
+        ruled, restarts_all = True, load.rule.action is Action.RESTART_ALL_CONTAINERS
+    else:
+        return ()
+    return (*((RESTART_RULES_GATE,) if ruled else ()), *((RESTART_ALL_GATE,) if restarts_all else ()))
+
 
 SUITE = "stress"
 
@@ -59,7 +96,7 @@ class StressPlan(RunPlan, frozen=True, kw_only=True):
     @property
     def longest_s(self) -> float:
         """The longest duration of the load, without drains."""
-        return sum(_longest_s(stage) for stage in self.stages)
+        return sum(_longest_stage_s(stage) for stage in self.stages)
 
 
 def plan_of(
@@ -141,6 +178,6 @@ class StressJson(msgspec.Struct, frozen=True, kw_only=True):
         return plan_with(self.profile, self.kubelets, cores=self.cores, **of)
 
 
-def _longest_s(stage: Stage) -> float:
+def _longest_stage_s(stage: Stage) -> float:
     users = sum(int(count) for count in stage.users.values())
     return stage.washout_s + users / stage.spawn_per_s + stage.settle_s + stage.duration_s

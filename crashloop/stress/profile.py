@@ -1,16 +1,21 @@
-"""Stress profiles: nodes, loads and stages, as written in manifests/stress. Pure data.
+"""Stress profiles: nodes, loads and stages, as written in manifests/stress, and which host a node is in a stage. Pure data.
 
 A stage begins on nodes without load, starts its users at a rate, measures for its duration after all of them started and
 settled, and stops them again. So no stage begins with the remains of another.
+
+The arms of a comparison may change places from round to round. In another placement of a load other nodes that are alike have its
+parts: a difference between two loads may be one of their nodes, and runs of the same loads in several placements show which it
+is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from crashloop.stress.loads import AnyLoad
+from crashloop.errors import UsageError
+from crashloop.stress.loads import AnyLoad, Load
 
 STRESS_FORMAT = "crashloop.stress/1"
 
@@ -77,7 +82,7 @@ class ComparisonDesign(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """How two arms are compared."""
 
     primary: tuple[str, ...] = ()
-    """The questions of the run: figures (crashloop.stress.compared) that share one probability of a false alarm."""
+    """The questions of the run: figures (crashloop.stress.comparing) that share one probability of a false alarm."""
     margin: float = 0.05
     """Differences below this share of the baseline are as good as none."""
     alternates: bool = False
@@ -173,7 +178,9 @@ def official_pods(cores: int) -> int:
 def resolved(profile: StressProfile, *, cores: int, at_most: int = PODS_PER_NODE) -> StressProfile:
     """The profile with a number of users for every `full`; a full node has `at_most` pods."""
     most = min(official_pods(cores), at_most)
-    stages = tuple(msgspec.structs.replace(stage, users=_numbers(profile, stage, most)) for stage in profile.stages)
+    stages = tuple(
+        msgspec.structs.replace(stage, users=_numbers_of_users(profile, stage, most)) for stage in profile.stages
+    )
     return msgspec.structs.replace(profile, stages=stages)
 
 
@@ -186,10 +193,80 @@ def pods_on(profile: StressProfile, stage: Stage, node: str) -> int:
     )
 
 
-def _numbers(profile: StressProfile, stage: Stage, most: int) -> dict[str, Count]:
+def _numbers_of_users(profile: StressProfile, stage: Stage, most: int) -> dict[str, Count]:
     users: dict[str, Count] = {}
     for name, count in stage.users.items():
         load = profile.loads[name]
         left = most - pods_on(profile, stage, load.node)
         users[name] = max(1, left // load.pods_each) if count == FULL else count
     return users
+
+
+def host_of(node: str, stage: Stage, hosts: Mapping[str, str]) -> str:
+    """Name of the Node object for a node of the profile in a stage; `hosts` are those of the beginning."""
+    return hosts_in(stage, hosts)[node]
+
+
+def hosts_in(stage: Stage | None, hosts: Mapping[str, str]) -> dict[str, str]:
+    """Name of the Node object for each node of the profile in a stage."""
+    if stage is None or stage.exchanged is None:
+        return dict(hosts)
+    one, other = stage.exchanged
+    return {**hosts, one: hosts[other], other: hosts[one]}
+
+
+def loaded_in(stage: Stage, loads: Mapping[str, AnyLoad], hosts: Mapping[str, str]) -> dict[str, None]:
+    """Names of the Node objects on which a stage has users."""
+    there = hosts_in(stage, hosts)
+    return dict.fromkeys(there[loads[name].node] for name, count in stage.users.items() if count)
+
+
+def changes_places(stages: Sequence[Stage], index: int) -> bool:
+    """Whether arms have to change places before a stage."""
+    before = stages[index - 1].exchanged if index else None
+    return index < len(stages) and stages[index].exchanged != before
+
+
+PLACEMENT = "--placement"
+
+_OnNode = TypeVar("_OnNode", bound=Load | Disturbance)
+
+
+def placed(profile: StressProfile, number: int) -> StressProfile:
+    """The profile with each load and disturbance `number` nodes further, among the nodes that are alike.
+
+    Nodes are alike if they have one kubelet profile and no arm; after the last of them comes the first. Raises UsageError for
+    a number that moves nothing, unless it is 0.
+    """
+    if not number:
+        return profile
+    moved = {
+        name: alike[(at + number) % len(alike)] for alike in _nodes_alike(profile) for at, name in enumerate(alike)
+    }
+    if not moved:
+        raise UsageError(
+            f'{PLACEMENT} {number}: stress profile "{profile.name}" has no two nodes with the same kubelet profile, so its loads '
+            f"have one placement.\nLeave {PLACEMENT} out, or choose another profile, such as demand."
+        )
+    if all(name == moved[name] for name in moved):
+        raise UsageError(
+            f'{PLACEMENT} {number}: stress profile "{profile.name}" has {len(moved)} nodes with the same kubelet profile, so '
+            f"each load is on its own node again.\nExpected 1 to {len(moved) - 1}."
+        )
+    return msgspec.structs.replace(
+        profile,
+        loads={name: _on_moved_node(load, moved) for name, load in profile.loads.items()},
+        disturbances=tuple(_on_moved_node(each, moved) for each in profile.disturbances),
+    )
+
+
+def _nodes_alike(profile: StressProfile) -> list[list[str]]:
+    names: dict[str, list[str]] = {}
+    for node in profile.nodes:
+        if not node.arm:
+            names.setdefault(node.profile, []).append(node.name)
+    return [alike for alike in names.values() if len(alike) > 1]
+
+
+def _on_moved_node(each: _OnNode, moved: dict[str, str]) -> _OnNode:
+    return msgspec.structs.replace(each, node=moved.get(each.node, each.node))

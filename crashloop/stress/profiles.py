@@ -1,4 +1,7 @@
-"""Stress profiles as files: manifests/stress/<name>.yaml, or a file of the user's own."""
+"""Stress profiles as files: manifests/stress/<name>.yaml, or a file of the user's own.
+
+The pod templates that its loads name are read once: a resolved profile holds them.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,13 +14,43 @@ from crashloop.errors import UsageError
 from crashloop.profiles import purpose, read_manifest
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.compared import COMPARABLE
-from crashloop.stress.loads import Demand
-from crashloop.stress.placement import placed
-from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, pods_on
-from crashloop.stress.steps import with_steps
-from crashloop.stress.templates import with_templates
+from crashloop.stress.comparing import COMPARABLE
+from crashloop.stress.highest_rate import with_steps
+from crashloop.stress.loads import AnyLoad, Crash, Demand
+from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
+from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
 from crashloop.yaml_text import read_yaml
+
+
+def with_templates(loads: dict[str, AnyLoad], folder: Path) -> dict[str, AnyLoad]:
+    """The loads with the contents of the templates that they name; `folder` is that of the profile.
+
+    Raises UsageError for a file that is missing, has no pod, or has one that a load cannot take.
+    """
+    return {name: _with_template(name, load, folder) for name, load in loads.items()}
+
+
+def _with_template(name: str, load: AnyLoad, folder: Path) -> AnyLoad:
+    if not isinstance(load, Crash) or load.template is None:
+        return load
+    if isinstance(load.template, PodTemplate):
+        raise UsageError(f"load {name!r}: template is no text; expected the path of a YAML file.")
+    path = folder / load.template
+    try:
+        template = template_in(list(yaml.safe_load_all(path.read_text(encoding="utf-8"))), file=path.name)
+        faults = list(faults_of(template))
+    except OSError as error:
+        faults = [f"it cannot be read ({error.strerror})."]
+    except UnicodeDecodeError:
+        faults = ["it is no text in UTF-8."]
+    except (yaml.YAMLError, RecursionError) as error:
+        faults = [f"it is not YAML: {error}"]
+    except ValueError as error:
+        faults = [str(error)]
+    if faults:
+        raise UsageError("\n".join(f"load {name!r}, template {load.template}: {fault}" for fault in faults))
+    return msgspec.structs.replace(load, template=template)
+
 
 STRESS_MANIFESTS = MANIFESTS / "stress"
 
@@ -37,20 +70,20 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), place
     try:
         read = msgspec.convert(read_yaml(text), StressProfile)
     except (yaml.YAMLError, RecursionError) as error:
-        raise _wrong(path, f"it is not YAML: {error}") from error
+        raise _faulty_file(path, f"it is not YAML: {error}") from error
     except msgspec.ValidationError as error:
-        raise _wrong(path, f"{error}.") from error
+        raise _faulty_file(path, f"{error}.") from error
     read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))
     if steps:
         read = with_steps(read, steps)
     faults = list(_faults(read))
     if faults:
-        raise _wrong(path, "\n".join(faults))
+        raise _faulty_file(path, "\n".join(faults))
     read = placed(read, placement)
     try:
         return msgspec.structs.replace(read, loads=with_templates(read.loads, path.parent))
     except UsageError as error:
-        raise _wrong(path, str(error)) from error
+        raise _faulty_file(path, str(error)) from error
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:
@@ -150,5 +183,5 @@ def _endless_bursts(profile: StressProfile, stage: Stage) -> Iterator[str]:
                 )
 
 
-def _wrong(path: Path, fault: str) -> UsageError:
+def _faulty_file(path: Path, fault: str) -> UsageError:
     return UsageError(f'stress profile "{path.stem}": {fault}\nSeen in {path}.')

@@ -14,20 +14,15 @@ from functools import partial
 from crashloop.errors import CrashloopError
 from crashloop.kube.errors import KubeError
 from crashloop.record.lifeline import Lifeline
-from crashloop.stress.assignment import Order, StageMark, prepare_stage
+from crashloop.stress.assignment import Marks, Order, Situation, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir
-from crashloop.stress.following import Marks, Situation
-from crashloop.stress.generator import Generator
-from crashloop.stress.incidents import Cause, Incidents
-from crashloop.stress.listening import address_of
+from crashloop.stress.generator import Generator, address_of
+from crashloop.stress.incidents import Cause, Incidents, misses
 from crashloop.stress.loads import WORKER_LABEL
-from crashloop.stress.missed_operations import misses
-from crashloop.stress.objects import clear, kinds_of, removal, remove_objects
-from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import AFTER_S, StressPlan
-from crashloop.stress.profile import Disturbance
-from crashloop.stress.testbed import Site
+from crashloop.stress.profile import Disturbance, changes_places, hosts_in
+from crashloop.stress.testbed import Site, clear, kinds_of, removal, remove_objects
 
 LOOK_S = 0.5
 REPORT_EVERY_S = 10.0

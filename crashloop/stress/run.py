@@ -1,12 +1,21 @@
-"""Runs a stress profile: plan, cluster, load, evidence, verdicts, report."""
+"""Runs a stress profile: plan, cluster, load, evidence, verdicts, report; or several runs that narrow what they look for.
+
+Theory of operation. Runs of a load in steps are made one after the other, each closer to the highest rate of restarts that keeps
+every SLO. The verdict on that rate names the steps between the last that keeps the SLOs and the first that breaks one
+(crashloop.stress.highest_rate). The next run has these; both ends are measured again, for a host changes.
+
+A run on many nodes has an open file per history and per heartbeat. A process may have more than it is given at first.
+"""
 
 import lzma
 import os
+import resource
 import tarfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -15,7 +24,7 @@ from crashloop.cluster.binaries.skew import check_supported
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
-from crashloop.errors import ClusterError, UsageError
+from crashloop.errors import ClusterError, PrerequisiteError, UsageError
 from crashloop.processors import available_processors
 from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
@@ -26,24 +35,39 @@ from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, publish_stress
+from crashloop.stress.generator import address_of, check_free
+from crashloop.stress.highest_rate import require_steps
 from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.judging import judge_run
-from crashloop.stress.lent_nodes import lend
-from crashloop.stress.listening import address_of, check_free
+from crashloop.stress.lent_nodes import Number, group_for, lend, open_files_of, spread_out
 from crashloop.stress.load_access import load_access
-from crashloop.stress.node_group import Number, group_for, open_files_of, spread_out
-from crashloop.stress.objects import kinds_of
-from crashloop.stress.open_files import allow_open_files
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
-from crashloop.stress.publishing import publish_stress
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.rows import fitting_rows, rows_of
-from crashloop.stress.testbed import site
+from crashloop.stress.testbed import kinds_of, site
+from crashloop.verdict import ExitCode
 
-_INDEXES = frozenset({"manifest.json", "index.json"})
+SPARE_FILES = 256
+"""For everything else."""
+
+
+def allow_open_files(number: int) -> None:
+    """Let this process and its children have so many files open. Raises PrerequisiteError if the host permits fewer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = number + SPARE_FILES
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise PrerequisiteError(
+            f"open files: {needed} are needed for histories and heartbeats; the hard limit of this process is {hard}.\n"
+            "Raise it (ulimit -Hn), or spread the load over fewer nodes."
+        )
+    if soft != resource.RLIM_INFINITY and needed > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+_IMAGE_INDEXES = frozenset({"manifest.json", "index.json"})
 """Of a docker-archive, and of an OCI archive."""
 
 
@@ -110,7 +134,7 @@ def _plan_on_own(profile: StressProfile, options: StressOptions) -> StressPlan:
         provider=options.provider,
         kubernetes_version=str(version),
         cores=available_processors(),
-        kubelet=lambda name: _kubelet(name, profile, version),
+        kubelet=lambda name: _kubelet_for_node(name, profile, version),
         kubelet_binary=options.kubelet_binary,
         reconfigures=Capability.KUBELET_RECONFIGURATION in owning_provider(options.provider).capabilities,
     )
@@ -165,7 +189,7 @@ def run_stress(
     incident of the run.
     """
     plan = plan_stress(options)
-    _check(plan, options)
+    _check_run(plan, options)
     if plan.spread:
         allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
@@ -195,7 +219,7 @@ def run_stress(
     return run, results
 
 
-def _check(plan: StressPlan, options: StressOptions) -> None:
+def _check_run(plan: StressPlan, options: StressOptions) -> None:
     """Before anything is written. Raises UsageError and PrerequisiteError."""
     check_archives(options.image_archives)
     if options.existing is not None:
@@ -215,18 +239,18 @@ def check_archives(archives: Iterable[str]) -> None:
     for each in archives:
         try:
             with tarfile.open(each) as tar:
-                indexed = not _INDEXES.isdisjoint(tar.getnames())
+                indexed = not _IMAGE_INDEXES.isdisjoint(tar.getnames())
         except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise UsageError(f"--image-archive {each}: it cannot be read as a tar ({reason}).") from error
         if not indexed:
             raise UsageError(
                 f"--image-archive {each}: no images in it; expected a file as `docker save` writes it, with "
-                f"{' or '.join(sorted(_INDEXES))}."
+                f"{' or '.join(sorted(_IMAGE_INDEXES))}."
             )
 
 
-def _kubelet(name: str, profile: StressProfile, version: KubernetesVersion) -> KubeletProfile:
+def _kubelet_for_node(name: str, profile: StressProfile, version: KubernetesVersion) -> KubeletProfile:
     kubelet = load_profile(name)
     validate_for_node(kubelet, version)
     return with_max_pods(kubelet, profile.max_pods)
@@ -241,3 +265,66 @@ def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
 
 def _default_path() -> Path:
     return new_run_path(resolve_settings().paths.runs_dir, SUITE, datetime.now(UTC))
+
+
+NARROW = "--narrow"
+
+_WORST_FIRST = (ExitCode.INTERRUPTED, ExitCode.FAIL, ExitCode.ERROR, ExitCode.INCONCLUSIVE)
+_Run = TypeVar("_Run")
+
+
+def check_narrowing(options: StressOptions, more: int) -> None:
+    """Raise UsageError for a load without steps, and for options that leave no place for further runs."""
+    require_steps(load_stress_profile(options.profile), NARROW)
+    if options.keep:
+        raise UsageError(
+            f"{NARROW} {more}: with --keep the cluster of each run stays, beside that of the next, which it slows down.\n"
+            "Run on one from `crashloop up`, with --cluster."
+        )
+    if options.listen is not None:
+        raise UsageError(
+            f"{NARROW} {more}: with --listen the workers leave with the load of the first run.\nLeave one of both out."
+        )
+    taken = [
+        each for number in range(2, more + 2) if (each := _numbered_folder(options, number)) and Path(each).exists()
+    ]
+    if taken:
+        raise UsageError(
+            f"{NARROW} {more}: {taken[0]} exists; further runs take numbers behind --run-dir.\nName another."
+        )
+
+
+def narrowing(
+    options: StressOptions,
+    more: int,
+    run: Callable[[StressOptions], tuple[_Run, StressResults]],
+    *,
+    say: Callable[[str], None],
+    stopped: Callable[[], bool],
+) -> Iterator[tuple[_Run, StressResults]]:
+    """A run, and at most so many more that narrow what it found: each with its results, before the next begins.
+
+    Of a run directory that the user named, those of the further runs have a number behind the name. `stopped`: whether
+    the user has interrupted; `say` gets the reason if nothing is left to narrow.
+    """
+    found, results = run(options)
+    yield found, results
+    for number in range(2, more + 2):
+        steps = next((each.narrower for each in results.verdicts if each.narrower), ())
+        if stopped():
+            return
+        if not steps:
+            say("No further run: the verdict on the highest rate names no steps that narrow it.")
+            return
+        found, results = run(msgspec.structs.replace(options, steps=steps, run_dir=_numbered_folder(options, number)))
+        yield found, results
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """The exit code of several runs: that of the worst."""
+    found = set(codes)
+    return next((code for code in _WORST_FIRST if code in found), ExitCode.OK)
+
+
+def _numbered_folder(options: StressOptions, number: int) -> str | None:
+    return None if options.run_dir is None else f"{options.run_dir}-{number}"

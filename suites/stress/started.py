@@ -16,8 +16,7 @@ from crashloop.record.naming import run_name
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import WORKER_VARIABLE
-from crashloop.stress.folder import StressDir
-from crashloop.stress.publishing import published_stress
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.verdict import Outcome
 from crashloop.waiting import wait_until
 

@@ -10,9 +10,8 @@ import pytest
 
 from crashloop.history.reduction import read_recording
 from crashloop.report.stress.results import StressResults
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.stress.profile import Slos
-from crashloop.stress.publishing import published_stress
 from crashloop.verdict import ExitCode, Outcome
 from suites.stress.started import CRASHLOOP, Running, left_on_host, require_passed, started, verdict
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from crashloop.stress.folder import StressDir
-from crashloop.stress.publishing import published_stress
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.verdict import ExitCode, Outcome
 from suites.stress.started import left_on_host, started, verdict
 

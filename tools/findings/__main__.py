@@ -13,8 +13,7 @@ from crashloop.errors import UsageError
 from crashloop.report.stress.results import SUITE as STRESS
 from crashloop.report.timeline import FROM_CREATION, Timeline, timeline_file
 from crashloop.rundir import RunDir
-from crashloop.stress.folder import StressDir
-from crashloop.stress.publishing import published_stress
+from crashloop.stress.folder import StressDir, published_stress
 from tools.findings.cutting import cut
 from tools.findings.pictures import Picture, load_pictures
 from tools.findings.plots import ReportPlot, drawn_plot, load_plots

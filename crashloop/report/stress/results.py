@@ -164,7 +164,7 @@ class StageResult(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, float | None] = {}
     """By name, the unit in it: restarts_per_s, kubelet_cpu_cores, ... None without a value."""
     intervals: dict[str, Interval] = {}
-    """Intervals of figures by what varied within the stage (crashloop.stress.intervals)."""
+    """Intervals of figures by what varied within the stage (crashloop.stress.figures)."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,8 +23,8 @@ from crashloop.report.terminal import render
 from crashloop.run.publish import publish
 from crashloop.rundir import RunDir
 from crashloop.slo.rows import Better
+from crashloop.stress.folder import publish_stress
 from crashloop.stress.judging import judge_run
-from crashloop.stress.publishing import publish_stress
 from crashloop.verdict import Outcome
 from suites.selftest.kit.comparison_example import NEWER
 from suites.selftest.kit.report_example import INFO

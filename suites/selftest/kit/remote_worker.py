@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crashloop.stress.listening import Address
+from crashloop.stress.generator import Address
 
 MAIN = "from crashloop.cli import main; main()"
 IN_LOCUST = """\

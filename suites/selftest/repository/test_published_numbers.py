@@ -12,10 +12,9 @@ from bench.page.__main__ import MARK, PAGES, PARTS, newest
 from bench.page.cores import cores
 from bench.page.published import Run, beside, published, write_numbers
 from bench.page.spread import Repeat, placements, spread
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.stress.profile import StressNode
-from crashloop.stress.publishing import publish_stress
 from suites.selftest.kit.stress_kit import example_run
 
 PUBLISHED = [(page, numbers) for page in PAGES for numbers in sorted(page.with_suffix("").glob("*.slo.json"))]

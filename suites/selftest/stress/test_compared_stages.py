@@ -10,8 +10,7 @@ import pytest
 from crashloop.predict.measured import SOURCES, Source
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.judging import judge_run
-from crashloop.stress.places import loaded_in
-from crashloop.stress.profile import Slos, Stage
+from crashloop.stress.profile import Slos, Stage, loaded_in
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import CRASHERS, Folder, crashing, plan
 

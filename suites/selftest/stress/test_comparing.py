@@ -5,7 +5,7 @@ import pytest
 from crashloop.report.stress.results import Comparison
 from crashloop.slo.effect import Effect, EffectReading
 from crashloop.slo.scrapes import Scrapes
-from crashloop.stress.comparing import Seen, comparisons
+from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.loads import Crash
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
@@ -76,7 +76,7 @@ def seen(
         for host in ("one", "two")
     ]
     sources = [cpu] if others is None else [cpu, host_used(others)]
-    return comparisons(Seen(the_plan, HOSTS, sources, pods, TARGETS), stages)
+    return comparisons(ComparedRun(the_plan, HOSTS, sources, pods, TARGETS), stages)
 
 
 def effect_on(found: tuple[Comparison, ...], what: str) -> Effect:

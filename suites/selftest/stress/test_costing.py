@@ -10,10 +10,10 @@ from crashloop.predict.costs import read_costs
 from crashloop.slo.measurements import Measured, Phase
 from crashloop.slo.scrapes import Scrapes
 from crashloop.stress.costing import run_costs
+from crashloop.stress.folder import publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.stress.phases import Measurement
 from crashloop.stress.profile import Stage
-from crashloop.stress.publishing import publish_stress
 from suites.selftest.kit.slo_kit import Labels, crasher, measured, phase, restart, scrapes
 from suites.selftest.kit.stress_kit import example_run, plan
 

@@ -6,14 +6,12 @@ import pytest
 from crashloop.slo.effect import EffectReading
 from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.comparing import Seen, comparisons
-from crashloop.stress.curves import load_curves
-from crashloop.stress.latencies import latencies
+from crashloop.stress.comparing import ComparedRun, comparisons
+from crashloop.stress.figures import along, highest, labelled, per_second, restart_times_ns, within
 from crashloop.stress.loads import Churn, Crash
-from crashloop.stress.metric_series import along, highest, labelled, per_second, restart_times_ns, within
 from crashloop.stress.phases import Measurement, measurements
 from crashloop.stress.profile import Stage, StressNode
-from crashloop.stress.timeline import MAX_POINTS, dots, timeline
+from crashloop.stress.timeline import MAX_POINTS, dots, latencies, load_curves, timeline
 from suites.selftest.kit.slo_kit import Values, crasher, ns, phase, restart, row, scrapes
 from suites.selftest.kit.stress_kit import MAX_1S, marks, plan
 
@@ -201,7 +199,7 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
     ]
     hosts = {"node-a": "node-a", "node-b": "node-b"}
     (found,) = comparisons(
-        Seen(the_plan, hosts, sources, pods, {"pod-startup": 5.0, "restart-lateness": 3.0}), measured
+        ComparedRun(the_plan, hosts, sources, pods, {"pod-startup": 5.0, "restart-lateness": 3.0}), measured
     )
     assert (found.mix, found.baseline, found.treatment) == ("all", "max-300s", "max-1s")
     effects = {(each.what, each.statistic): each for each in found.effects}
@@ -213,4 +211,4 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
 
 
 def test_a_run_without_both_arms_compares_nothing() -> None:
-    assert comparisons(Seen(plan(), {}, [], [], {}), []) == ()
+    assert comparisons(ComparedRun(plan(), {}, [], [], {}), []) == ()

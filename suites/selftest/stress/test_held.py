@@ -6,8 +6,8 @@ import msgspec
 
 from crashloop.report.stress.plots import rows
 from crashloop.report.stress.results import Series
-from crashloop.stress.held import held
 from crashloop.stress.judging import judge_run
+from crashloop.stress.timeline import held
 from suites.selftest.kit.slo_kit import Values, ns, row, scrapes
 from suites.selftest.kit.stress_kit import example_run
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.stress.listening import Address, address_of, check_free
+from crashloop.stress.generator import Address, address_of, check_free
 from crashloop.stress.run import StressOptions, plan_stress
 
 

@@ -10,8 +10,7 @@ from crashloop.errors import UsageError
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.judging import judge_run
-from crashloop.stress.narrowing import check_narrowing, narrowing, worst_code
-from crashloop.stress.run import StressOptions
+from crashloop.stress.run import StressOptions, check_narrowing, narrowing, worst_code
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import example_run
 

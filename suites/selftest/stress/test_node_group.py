@@ -14,12 +14,12 @@ from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
 from crashloop.run.existing import offer_of
-from crashloop.stress.exporting import profiles_of
+from crashloop.stress.costing import predicted_per_s
 from crashloop.stress.folder import StressDir
+from crashloop.stress.lent_nodes import Group, Number, group_for, number_of, open_files_of, spread_out
 from crashloop.stress.loads import Canary, Churn, Crash, Demand
-from crashloop.stress.node_group import Group, Number, group_for, number_of, open_files_of, spread_out
+from crashloop.stress.openmetrics import profiles_of
 from crashloop.stress.plan import StressPlan, plan_of
-from crashloop.stress.predicted import predicted_per_s
 from crashloop.stress.profile import Disturbance, Stage, StressNode, StressProfile
 from crashloop.stress.recorder import order_of
 from crashloop.stress.run import StressOptions, plan_stress

@@ -7,7 +7,7 @@ from crashloop.measure.files import load_rows
 from crashloop.slo.judge import judge
 from crashloop.slo.measurements import Lifecycle, SliResult
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.comparing import Seen, comparisons
+from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.figures import figures
 from crashloop.stress.loads import Churn
 from crashloop.stress.phases import measurements
@@ -74,7 +74,7 @@ def test_pods_that_never_start_are_an_effect() -> None:
         for index in range(4)
         for pod in block(index)
     ]
-    (found,) = comparisons(Seen(the_plan, {"a": "a", "b": "b"}, [], pods, TARGETS), stages)
+    (found,) = comparisons(ComparedRun(the_plan, {"a": "a", "b": "b"}, [], pods, TARGETS), stages)
     effects = {(each.what, each.statistic): each for each in found.effects}
     startup = effects["start-up of healthy pods", "p50"]
     assert (startup.baseline, startup.treatment, startup.samples) == (1, 30, (6, 16))

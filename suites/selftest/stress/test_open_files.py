@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from crashloop.errors import PrerequisiteError
-from crashloop.stress.open_files import SPARE, allow_open_files
+from crashloop.stress.run import SPARE_FILES, allow_open_files
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[int, int]]:
 
 def test_the_soft_limit_is_raised_to_what_is_needed(limits: dict[str, tuple[int, int]]) -> None:
     allow_open_files(2000)
-    assert limits["now"] == (2000 + SPARE, 4096)
+    assert limits["now"] == (2000 + SPARE_FILES, 4096)
 
 
 def test_a_limit_that_is_enough_stays(limits: dict[str, tuple[int, int]]) -> None:

@@ -20,9 +20,8 @@ from crashloop.resources import MANIFESTS
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import SOURCES
-from crashloop.stress.exporting import exported, profiles_of
 from crashloop.stress.judging import judge_run
-from crashloop.stress.openmetrics import LATENESS, OWN, RESTARTS, STAGE, STARTUP, openmetrics
+from crashloop.stress.openmetrics import LATENESS, OWN, RESTARTS, STAGE, STARTUP, exported, openmetrics, profiles_of
 from crashloop.stress.profile import StressNode
 from suites.selftest.kit.histories import ns
 from suites.selftest.kit.stress_kit import BASELINE, MAX_1S, NODE, STOCK, STORM, Folder, example_run, plan

@@ -13,10 +13,10 @@ from crashloop.slo.conservation import conservation
 from crashloop.slo.events import SAMPLES
 from crashloop.slo.measurements import Restart, SloVerdict
 from crashloop.slo.rows import ConservationSli
-from crashloop.stress.awaited_images import GIVEN_S, AwaitedImages
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import AnyLoad, Crash
+from crashloop.stress.pending_pods import GIVEN_S, AwaitedImages
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.verdict import Outcome
 from suites.selftest.kit.histories import History

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.stress.placement import placed
-from crashloop.stress.profile import Disturbance, Stage, StressNode, StressProfile
+from crashloop.stress.profile import Disturbance, Stage, StressNode, StressProfile, placed
 from crashloop.stress.profiles import load_stress_profile
 from suites.selftest.kit.stress_kit import CRASHERS
 

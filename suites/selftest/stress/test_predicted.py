@@ -7,8 +7,8 @@ from crashloop.model.config import Curve
 from crashloop.predict.load import CrashLoad, predict, settled_per_s
 from crashloop.predict.measured import MEASURED
 from crashloop.spec.pod import Action, Operator, RestartPolicy, RestartRule
+from crashloop.stress.costing import predicted_per_s
 from crashloop.stress.loads import AnyLoad, Crash
-from crashloop.stress.predicted import predicted_per_s
 from crashloop.stress.profile import Stage
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S, STOCK, plan
 

@@ -12,9 +12,8 @@ from crashloop.profiles import load_profile
 from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
-from crashloop.stress.places import changes_places, hosts_in
 from crashloop.stress.plan import StressPlan, plan_of
-from crashloop.stress.profile import Slos, official_pods, pods_on, resolved
+from crashloop.stress.profile import Slos, changes_places, hosts_in, official_pods, pods_on, resolved
 from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile, with_max_pods
 from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
 from crashloop.stress.run import StressOptions, plan_stress

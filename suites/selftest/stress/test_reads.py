@@ -3,9 +3,9 @@
 import pytest
 
 from crashloop.slo.measurements import ApiRead
+from crashloop.stress.arrivals import reads_of
 from crashloop.stress.assignment import UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Demand
-from crashloop.stress.reads import reads_of
 
 LOADS: dict[str, AnyLoad] = {"canary": Canary(node="n"), "web": Demand(node="n", rate_per_s=1)}
 

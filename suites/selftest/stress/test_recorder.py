@@ -19,20 +19,17 @@ from crashloop.kube.client import KubeApi
 from crashloop.record.lifeline import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
-from crashloop.stress.awaited_images import AwaitedImages
 from crashloop.stress.evidence import StressEvidence
-from crashloop.stress.generator import LOOPBACK, free_port
-from crashloop.stress.incidents import Cause
+from crashloop.stress.generator import LOOPBACK, Address, free_port
+from crashloop.stress.incidents import Cause, misses
 from crashloop.stress.judging import judge_run
-from crashloop.stress.listening import Address
+from crashloop.stress.lent_nodes import spread_out
 from crashloop.stress.loads import Crash, Jobs, Rollout
-from crashloop.stress.missed_operations import misses
-from crashloop.stress.node_group import spread_out
+from crashloop.stress.pending_pods import AwaitedImages, UnplacedPods
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import ComparisonDesign, Stage, StressNode
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
-from crashloop.stress.unplaced import UnplacedPods
 from crashloop.verdict import Outcome
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
 from suites.selftest.kit.remote_worker import remote_workers

@@ -11,7 +11,7 @@ import pytest
 
 from crashloop.kube.errors import about_credentials, refusal
 from crashloop.slo.measurements import SloVerdict
-from crashloop.stress import objects, recorder
+from crashloop.stress import recorder, testbed
 from crashloop.stress.assignment import Order
 from crashloop.stress.folder import StressDir
 from crashloop.stress.incidents import Cause
@@ -33,7 +33,7 @@ def peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Accepting]
         return msgspec.structs.replace(order_of(plan, site, run), refused_within_s=1)
 
     monkeypatch.setattr(recorder, "order_of", impatient)
-    monkeypatch.setattr(objects, "ASK_EVERY_S", 0.1)
+    monkeypatch.setattr(testbed, "ASK_EVERY_S", 0.1)
     with accepting(tmp_path) as peer:
         yield peer
 

@@ -16,10 +16,10 @@ from crashloop.rundir import read_document
 from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.folder import publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage, StressNode
-from crashloop.stress.publishing import publish_stress
 from crashloop.stress.requirements import requirement_verdicts
 from crashloop.verdict import Evidence, ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.slo_kit import crasher, measured, ns, phase, started

@@ -13,9 +13,9 @@ from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series, ServedResult, StressResults
 from crashloop.report.stress.served import backlog_plots, server_plots
 from crashloop.slo.scrapes import stamp_of
+from crashloop.stress.folder import publish_stress, published_stress
 from crashloop.stress.judging import judge_run
-from crashloop.stress.publishing import publish_stress, published_stress
-from crashloop.stress.served_series import moves
+from crashloop.stress.served import moves
 from suites.selftest.kit.histories import ns
 from suites.selftest.kit.stress_kit import NODE
 from suites.selftest.stress.test_demand_run import LOAD, demand_run, loop

@@ -13,8 +13,8 @@ from crashloop.kube.watch import Metadata, PodObject
 from crashloop.record.channels.api import api_event, take_pod
 from crashloop.spec.scenario import PodScenario
 from crashloop.stress.assignment import journal_path
+from crashloop.stress.evidence import SETTLES_S, LoadEventRouter
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad
-from crashloop.stress.session import SETTLES_S, LoadEventRouter
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S
 
 NODE = Node(name="node-1", profile="max-1s")
@@ -113,7 +113,7 @@ def test_a_history_is_sealed_some_time_after_its_pod_is_gone(
 ) -> None:
     now_s = 1000.0
     clock: Callable[[], float] = lambda: now_s  # noqa: E731
-    monkeypatch.setattr("crashloop.stress.session.time.monotonic", clock)
+    monkeypatch.setattr("crashloop.stress.evidence.time.monotonic", clock)
     gone(session, "crashers-0-0")
     assert session.present == 0
     session.sweep()

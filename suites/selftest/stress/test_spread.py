@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.slo.measurements import Interval, Lifecycle
-from crashloop.stress.intervals import intervals
+from crashloop.stress.figures import intervals
 from suites.selftest.kit.slo_kit import crasher, ns, phase, restart, scrapes
 
 TARGETS = {"pod-startup": 5.0, "restart-lateness": 3.0}

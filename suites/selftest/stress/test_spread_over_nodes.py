@@ -11,11 +11,11 @@ from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.slo.scrapes import NodeSample
-from crashloop.stress.exporting import exported
 from crashloop.stress.folder import read_jsonl
 from crashloop.stress.incidents import Cause
 from crashloop.stress.judging import judge_run
-from crashloop.stress.node_group import spread_out
+from crashloop.stress.lent_nodes import spread_out
+from crashloop.stress.openmetrics import exported
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import Folder, arrivals, crashing, plan
 

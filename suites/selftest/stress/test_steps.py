@@ -3,10 +3,10 @@
 import pytest
 
 from crashloop.errors import UsageError
+from crashloop.stress.highest_rate import counts_of, finer, stepped_load, with_steps
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.profile import FULL, Count, Stage, StressNode, StressProfile
 from crashloop.stress.profiles import load_stress_profile
-from crashloop.stress.steps import counts_of, finer, stepped_load, with_steps
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY
 
 

@@ -12,9 +12,9 @@ from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.kube.watch import Metadata, PodObject
 from crashloop.record.channels.api import api_event, take_pod
+from crashloop.stress.evidence import LoadEventRouter
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad
-from crashloop.stress.session import LoadEventRouter
-from crashloop.stress.unplaced import UnplacedPods
+from crashloop.stress.pending_pods import UnplacedPods
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S
 
 NODES = tuple(Node(name=name, profile="max-1s") for name in ("node-1", "node-2"))

@@ -10,9 +10,8 @@ from crashloop.history.event import Channel, Kind
 from crashloop.report.timeline import Lane, Moment, Stretch, Timeline
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, publish_stress, published_stress
 from crashloop.stress.judging import judge_run
-from crashloop.stress.publishing import publish_stress, published_stress
 from suites.selftest.kit.cases import CRASHING, good
 from suites.selftest.kit.histories import History, startup
 from suites.selftest.kit.run_dirs import TRIED, a_run, record

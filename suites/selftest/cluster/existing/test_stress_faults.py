@@ -11,9 +11,8 @@ from crashloop.cluster.existing.leased_namespace import LASTS_S, borrow
 from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.slo.measurements import SloVerdict
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import StressDir, published_stress
 from crashloop.stress.plan import AFTER_S
-from crashloop.stress.publishing import published_stress
 from crashloop.verdict import ExitCode, Outcome
 from suites.selftest.kit.existing_kit import crashloop
 from suites.selftest.kit.existing_peer import JOBS, LEASES, NAMESPACE, PODS, ExistingPeer, node, serving
