@@ -160,7 +160,7 @@ def _total(case: Case, name: str, **labels: str) -> int:
     return 0 if sample is None else round(sample.total(name, **labels))
 
 
-@checker("state-metrics", Need("restarts", 20, "restart", "of a container that waits"))
+@checker("state-metrics", Need("restarts", 20, "restart", "of a container that waits", is_shown=False))
 def check_state_metrics(case: Case, seen: Seen) -> Iterator[Finding]:
     """kube-state-metrics MUST state restarts, waiting reason, and reason and code of the last exit as a status of then does."""
     last = _read(case)
@@ -173,6 +173,7 @@ def check_state_metrics(case: Case, seen: Seen) -> Iterator[Finding]:
             yield from _contradictions(case, last, pod, spec.name, stated)
             if WAITING in stated and LAST_CODE in stated:
                 seen["restarts"] = max(seen["restarts"], int(stated.get(RESTARTS, 0)))
+    seen.facts["restarts"] = seen["restarts"]
 
 
 def _contradictions(case: Case, sample: Sample, pod: PodHistory, name: str, stated: Stated) -> Iterator[Finding]:

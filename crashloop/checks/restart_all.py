@@ -230,14 +230,17 @@ def check_restart_all_condition(case: Case, seen: Seen) -> Iterator[Finding]:
     seen.facts["resets_shown"] = seen["resets"]
 
 
-@checker("condition-without-rule", Need("statuses", 1, "pod status"), once=True, holds=Holds.ANY_PROGRAM)
+@checker(
+    "condition-without-rule", Need("statuses", 1, "pod status", is_shown=False), once=True, holds=Holds.ANY_PROGRAM
+)
 def check_condition_without_rule(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod without a rule that restarts all containers MUST NOT have the condition AllContainersRestarting."""
     if case.restarts_all:
         yield inconclusive("a rule of the pod restarts all containers; a pod without one needed.")
         return
-    for status in (each for pod in case.pods for each in pod.statuses):
-        seen["statuses"] += 1
+    statuses = [each for pod in case.pods for each in pod.statuses]
+    seen["statuses"] = seen.facts["statuses"] = len(statuses)
+    for status in statuses:
         if status.restarting_all is not None:
             sentence = f"a status says {RESTARTING_ALL} is {status.restarting_all} {at_lines([status.line])}"
             yield fail(f"{sentence}; no rule of the pod restarts all containers.", status.line)
