@@ -69,8 +69,8 @@ def bearer(token: str) -> Headers:
 def client_tls(authority: str | None) -> ssl.SSLContext:
     """TLS settings for a cluster that others may have made; `authority` is in PEM, None stands for the host's own ones.
 
-    They verify as kubectl does (Go's crypto/x509), which accepts some of what RFC 5280 forbids: certificates of EKS, for one, have
-    no Authority Key Identifier (issue 2394 of kubernetes-client/python), and Python 3.13 refuses them by default.
+    They verify as kubectl does (Go's crypto/x509), which accepts some of what RFC 5280 forbids: certificates of EKS have no
+    Authority Key Identifier (issue 2394 of kubernetes-client/python), and Python 3.13 refuses them by default.
     """
     tls = ssl.create_default_context(cadata=authority)
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT

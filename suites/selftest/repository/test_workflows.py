@@ -208,7 +208,9 @@ def test_self_tests_run_on_every_python_that_is_supported() -> None:
 def test_a_run_on_clusters_has_the_newest_python_that_is_supported() -> None:
     jobs = loaded(WORKFLOWS["ci"])["jobs"]
     newest = jobs["selftest"]["strategy"]["matrix"]["python"][-1]
-    assert [each["with"]["python-version"] for each in jobs["quick"]["steps"] if "setup-python" in str(each)] == [newest]
+    assert [each["with"]["python-version"] for each in jobs["quick"]["steps"] if "setup-python" in str(each)] == [
+        newest
+    ]
 
 
 def test_the_quick_scope_runs_on_every_provider_that_makes_clusters() -> None:
