@@ -129,7 +129,7 @@ def _requirements(findings: Findings) -> Iterator[HostRow]:
     yield HostRow(name="rights", value="root")
     missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
     yield HostRow(name="tools", value=missing)
-    yield HostRow(name="overlay", value="known to the kernel")
+    yield HostRow(name="overlay", value="in the kernel, or a module of it")
     yield HostRow(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
     yield HostRow(name="cgroups", value=f"v{host.cgroups.version}")
     yield HostRow(name="/dev/kmsg", value="there")

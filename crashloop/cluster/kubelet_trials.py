@@ -5,6 +5,7 @@ node's, it would take the node's pods for orphans and kill them (HandlePodCleanu
 pkg/kubelet/kubelet_pods.go@v1.37.1).
 """
 
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from crashloop.waiting import WaitTimeout, wait_until
 LAST_LINES = 40
 """Enough for the message of a refusal."""
 _CRASHES = re.compile(r"(panic|fatal error): ")
+
+_log = logging.getLogger(__name__)
 
 
 def candidate_event(node: str, kind: Kind, **data: object) -> Event:
@@ -41,12 +44,14 @@ def watch_candidate(
     *,
     healthy: Callable[[], bool],
     configz: Callable[[], object],
+    not_yet: type[Exception],
     at_most_s: float,
     every_s: float = 0.05,
 ) -> tuple[Event, ...]:
     """Watch a candidate until it exits, is healthy, or `at_most_s` have passed: one event, or none.
 
-    `kubelet` is a child of this process whose exit code is the kubelet's, and `log` its output.
+    `kubelet` is a child of this process whose exit code is the kubelet's, and `log` its output. `healthy` raises `not_yet` while
+    nothing answers; the last reason is logged where neither came.
     """
 
     def outcome() -> Event | None:
@@ -58,6 +63,8 @@ def watch_candidate(
         return candidate_event(node, Kind.PROCESS_HEALTHY, configz=configz())
 
     try:
-        return (wait_until("the candidate to exit or to be healthy", outcome, timeout_s=at_most_s, every_s=every_s),)
-    except WaitTimeout:
+        what = "the candidate to exit or to be healthy"
+        return (wait_until(what, outcome, timeout_s=at_most_s, every_s=every_s, not_yet=not_yet),)
+    except WaitTimeout as error:
+        _log.warning("node %s: %s", node, error)
         return ()

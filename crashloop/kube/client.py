@@ -19,7 +19,7 @@ from urllib3.connection import HTTPConnection
 from crashloop.errors import UsageError
 from crashloop.kube.answers import Answer, warnings_of
 from crashloop.kube.credentials import Access
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable, CredentialsRefused, KubeError, about_credentials, refusal
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable, CredentialsRefused, about_credentials, refusal
 from crashloop.kube.plugin import read_access
 from crashloop.waiting import wait_until
 
@@ -205,13 +205,6 @@ class KubeApi:
         """Whether the node's condition Ready is True."""
         conditions = self._json(f"read node {node}", "GET", f"/api/v1/nodes/{node}")["status"].get("conditions", [])
         return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-
-    def seems_ready(self, node: str) -> bool:
-        """The same, to wait for: False if that cannot be read now."""
-        try:
-            return self.is_ready(node)
-        except KubeError:
-            return False
 
     def node(self, name: str) -> Json:
         return self._json(f"read node {name}", "GET", f"/api/v1/nodes/{quote(name)}")

@@ -66,13 +66,23 @@ def bearer(token: str) -> Headers:
     return {"Authorization": f"Bearer {token}"}
 
 
+def client_tls(authority: str | None) -> ssl.SSLContext:
+    """TLS settings for a cluster that others may have made; `authority` is in PEM, None stands for the host's own ones.
+
+    They verify as kubectl does (Go's crypto/x509), which accepts some of what RFC 5280 forbids: certificates of EKS have no
+    Authority Key Identifier (issue 2394 of kubernetes-client/python), and Python 3.13 refuses them by default.
+    """
+    tls = ssl.create_default_context(cadata=authority)
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return tls
+
+
 def _tls(named: Named) -> ssl.SSLContext:
     authority = _content(named, named.cluster, "certificate-authority")
     try:
-        tls = ssl.create_default_context(cadata=None if authority is None else authority.decode())
+        tls = client_tls(None if authority is None else authority.decode())
     except (ssl.SSLError, UnicodeDecodeError) as error:
         raise UsageError(f"kubeconfig {named.source}: its certificate authority cannot be used ({error}).") from error
-    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # which kubectl does not need, and private authorities may not meet
     if named.cluster.get("insecure-skip-tls-verify"):
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE

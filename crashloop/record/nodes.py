@@ -55,7 +55,7 @@ def awaited_configz(api: KubeApi, node: str, *, is_over: Callable[[], bool] = la
     def answer() -> dict[str, Any] | None:
         if is_over():
             raise WaitTimeout(f"the recording ended before the kubelet of {node} answered with its configuration.")
-        return read_configz(api, node, log_level=logging.DEBUG)
+        return effective_config(api, api.node(node))
 
     try:
         return wait_until(
@@ -63,16 +63,17 @@ def awaited_configz(api: KubeApi, node: str, *, is_over: Callable[[], bool] = la
             answer,
             timeout_s=KUBELET_ANSWERS_S,
             every_s=0.5,
+            not_yet=KubeError,
         )
     except WaitTimeout as error:
         log.warning("%s", error)
         return None
 
 
-def read_configz(api: KubeApi, node: str, *, log_level: int = logging.WARNING) -> dict[str, Any] | None:
+def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
     """The effective configuration; None if the kubelet does not show it, with its reason in the log."""
     try:
         return effective_config(api, api.node(node))
     except KubeError as error:
-        log.log(log_level, "node %s: its configuration cannot be read: %s", node, error)
+        log.warning("node %s: its configuration cannot be read: %s", node, error)
         return None

@@ -9,6 +9,7 @@ from crashloop.cluster.provider import Capability, Cluster, Node, Outages
 from crashloop.errors import UsageError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.control_starts import ControlStarts
 from crashloop.record.event_router import EventRouter
@@ -82,5 +83,5 @@ class RecordingSite(msgspec.Struct, frozen=True, kw_only=True):
     def wait_until_ready(self, node: Node) -> None:
         """Return once the node is Ready. Raises WaitTimeout, and ClusterError for a node that was left broken."""
         self.facts.require_sound(node.name)
-        ready = partial(self.api.seems_ready, node.name)
-        wait_until(f"node {node.name} to be Ready", ready, timeout_s=READY_WITHIN_S, every_s=0.5)
+        ready = partial(self.api.is_ready, node.name)
+        wait_until(f"node {node.name} to be Ready", ready, timeout_s=READY_WITHIN_S, every_s=0.5, not_yet=KubeError)

@@ -22,6 +22,7 @@ from crashloop.cluster.existing.survey import survey
 from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, ExistingOptions, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.client import KubeApi
+from crashloop.kube.credentials import client_tls
 from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.leases import NAME, lease_of, renew_lease, take_lease
 from crashloop.pods.manifest import RUN_LABEL
@@ -182,7 +183,7 @@ def _kubelets_that_the_cluster_vouches_for(cluster: Cluster, api: KubeApi) -> No
     (address,) = (each["address"] for each in api.node(NODE)["status"]["addresses"] if each["type"] == "InternalIP")
     (known,) = yaml.safe_load(Path(cluster.info.kubeconfig).read_text())["clusters"]
     authority = base64.b64decode(known["cluster"]["certificate-authority-data"]).decode()
-    trusting = ssl.create_default_context(cadata=authority)
+    trusting = client_tls(authority)
     try:
         with socket.create_connection((address, 10250), timeout=60) as raw:
             trusting.wrap_socket(raw, server_hostname=address).close()

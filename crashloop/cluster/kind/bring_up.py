@@ -3,6 +3,7 @@
 import contextlib
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from crashloop.cluster.files import write_file
@@ -15,6 +16,7 @@ from crashloop.cluster.processes import STATE_MARK, kill_until_gone, marked_proc
 from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
 
 LOOK_AFTER_S = 12.0
@@ -93,7 +95,8 @@ class BringUp:
 
     def _wait_until_ready(self, api: KubeApi, node: NodePlan) -> None:
         try:
-            wait_until("its Node object to be Ready", lambda: api.seems_ready(node.name), timeout_s=READY_S)
+            ready = partial(api.is_ready, node.name)
+            wait_until("its Node object to be Ready", ready, timeout_s=READY_S, not_yet=KubeError)
         except WaitTimeout as error:
             self._require_kubelets()
             raise ClusterError(f"node {node.label}: {error}\n{self.log_excerpt(node)}") from error

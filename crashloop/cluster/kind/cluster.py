@@ -134,14 +134,13 @@ class KindCluster:
         self._service(plan, self._dialect.start, KUBELET)
         api = KubeApi(str(self._blueprint.layout.kubeconfig))
 
-        def answers() -> bool:
-            try:
-                return bool(api.configz(node))
-            except KubeError:
-                return False
-
         try:
-            wait_until(f"the kubelet of {node} to answer", answers, timeout_s=RUNS_WITHIN_S)
+            wait_until(
+                f"the kubelet of {node} to answer",
+                lambda: api.configz(node),
+                timeout_s=RUNS_WITHIN_S,
+                not_yet=KubeError,
+            )
         finally:
             api.close()
 
@@ -167,13 +166,10 @@ class KindCluster:
         self._service(plan, self._dialect.start, RUNTIME)
 
         def answers() -> bool:
-            try:
-                self._docker.execute(plan.container, "ctr", "version", describe=f"runtime of {node}")
-            except CommandFailed:
-                return False
+            self._docker.execute(plan.container, "ctr", "version", describe=f"runtime of {node}")
             return True
 
-        wait_until(f"the runtime of {node} to answer", answers, timeout_s=RUNS_WITHIN_S)
+        wait_until(f"the runtime of {node} to answer", answers, timeout_s=RUNS_WITHIN_S, not_yet=CommandFailed)
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         where = self._node(node)

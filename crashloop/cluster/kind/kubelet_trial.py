@@ -125,31 +125,36 @@ def try_candidate(
 
     def ask(path: str) -> str:
         words = ("kubectl", "--kubeconfig=/dev/stdin", "get", "--raw", path)
-        try:
-            return docker.execute(plan.container, *words, describe=f"candidate {plan.index}", input=kubeconfig)
-        except CommandFailed:
-            return ""
+        return docker.execute(plan.container, *words, describe=f"candidate {plan.index}", input=kubeconfig)
 
-    def process_id() -> int | None:
+    def configz() -> object:
+        try:
+            return json.loads(ask("/configz")).get("kubeletconfig")
+        except CommandFailed:
+            return None
+
+    def process_id() -> int:
         try:
             return int(docker.execute(plan.container, *script, "pid", plan.root, describe="candidate's process id"))
         except (CommandFailed, ValueError):
             if not is_alive(client):
                 raise ClusterError(f"candidate in node {node.name}: did not start.\n{log.read_text()}") from None
-            return None
+            raise
 
     client = Starter(blueprint.layout.root).start(
         docker.command("exec", plan.container, *argv), node=node.name, log=log
     )
     try:
-        pid = wait_until("the candidate's process id", process_id, timeout_s=_STARTS_S)
+        not_yet = (CommandFailed, ValueError)
+        pid = wait_until("the candidate's process id", process_id, timeout_s=_STARTS_S, not_yet=not_yet)
         started = candidate_event(node.name, Kind.PROCESS_STARTED, pid=pid, argv=list(plan.argv))
         return started, *watch_candidate(
             node.name,
             client,
             log,
             healthy=lambda: ask("/healthz") == "ok",
-            configz=lambda: json.loads(ask("/configz") or "{}").get("kubeletconfig"),
+            configz=configz,
+            not_yet=CommandFailed,
             at_most_s=at_most_s,
             every_s=_ASK_EVERY_S,
         )

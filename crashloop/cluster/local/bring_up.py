@@ -10,7 +10,7 @@ from crashloop.cluster import runner
 from crashloop.cluster.files import write_file
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.addresses import Network
-from crashloop.cluster.local.api import Admin, Refused
+from crashloop.cluster.local.api import Admin, RequestFailed
 from crashloop.cluster.local.certificates import Authority, create_signing_key
 from crashloop.cluster.local.control_plane import ADMIN, HUB
 from crashloop.cluster.local.executor import Machinery, log_excerpt
@@ -125,6 +125,7 @@ class BringUp:
         self._until(
             "the runtime's socket",
             lambda: accepts(plan.runtime_socket),
+            not_yet=OSError,
             subject=subject,
             processes=[(plan.runtime, runtime)],
             blame=plan.runtime,
@@ -149,6 +150,7 @@ class BringUp:
         processes: list[tuple[ProcessPlan, Daemon]],
         blame: ProcessPlan,
         timeout_s: float,
+        not_yet: type[Exception] = RequestFailed,
     ) -> None:
         def probed() -> bool:
             self._stop_if_given_up(subject)
@@ -157,9 +159,9 @@ class BringUp:
             return probe()
 
         try:
-            wait_until(condition, probed, timeout_s=timeout_s, every_s=_POLL_S)
+            wait_until(condition, probed, timeout_s=timeout_s, every_s=_POLL_S, not_yet=not_yet)
         except WaitTimeout as error:
-            raise ClusterError(f"{subject}: waited {timeout_s:g} s for {condition}.\n{log_excerpt(blame)}") from error
+            raise ClusterError(f"{subject}: {error}\n{log_excerpt(blame)}") from error
 
     def _stop_if_given_up(self, subject: str) -> None:
         if self._given_up.is_set():
@@ -167,19 +169,17 @@ class BringUp:
 
 
 def accepts(address: str | tuple[str, int]) -> bool:
-    """Whether a process accepts connections at a socket's path, or at a host and port."""
+    """True once a process accepts connections at a socket's path, or at a host and port. Raises OSError before."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
-        return probe.connect_ex(address) == 0
+        probe.connect(address)
+    return True
 
 
 def is_ready(admin: Admin, plan: NodePlan) -> bool:
-    """Whether the node's condition Ready is True."""
-    try:
-        node = admin.ask_json(f"{plan.network.api_server}/api/v1/nodes/{plan.name}")
-    except (Refused, OSError):
-        return False
+    """Whether the node's condition Ready is True. Raises RequestFailed."""
+    node = admin.ask_json(f"{plan.network.api_server}/api/v1/nodes/{plan.name}")
     conditions = node.get("status", {}).get("conditions", [])
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 

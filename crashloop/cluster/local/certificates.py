@@ -1,4 +1,7 @@
-"""The cluster's certificate authority and its certificates. Keys never leave the state folder (mode 0600)."""
+"""The cluster's certificate authority and its certificates. Keys never leave the state folder (mode 0600).
+
+They keep to RFC 5280, as clients demand that verify strictly (VERIFY_X509_STRICT of OpenSSL, the default since Python 3.13).
+"""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -13,6 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from crashloop.cluster.files import write_file
 
+LONGEST_COMMON_NAME = 64
+"""Characters (ub-common-name in RFC 5280, appendix A.1)."""
 _VALID_FOR = timedelta(days=30)
 _CLOCK_MAY_STEP_BACK = timedelta(days=1)
 """A certificate is valid from before its creation, so that a clock step in a soak run does not break TLS."""
@@ -42,7 +47,7 @@ class Authority:
         private = ec.generate_private_key(ec.SECP256R1())
         name = _name("crashloop-ca")
         signed = (
-            _builder(name, name, private.public_key())
+            _builder(name, name, private.public_key(), signer=private.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .sign(private, hashes.SHA256())
@@ -64,7 +69,12 @@ class Authority:
         alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in plan.names]
         alternatives += [x509.IPAddress(ip_address(address)) for address in plan.addresses]
         builder = (
-            _builder(_name(plan.common_name, plan.organizations), self._certificate.subject, private.public_key())
+            _builder(
+                _name(plan.common_name, plan.organizations),
+                self._certificate.subject,
+                private.public_key(),
+                signer=self._key.public_key(),
+            )
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
             .add_extension(
@@ -88,7 +98,10 @@ def _name(common_name: str, organizations: tuple[str, ...] = ()) -> x509.Name:
     return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, signer: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    """A certificate of `key`, to be signed by `signer`; it names both keys (RFC 5280, 4.2.1.1 and 4.2.1.2)."""
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -98,6 +111,8 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _CLOCK_MAY_STEP_BACK)
         .not_valid_after(now + _VALID_FOR)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
 
 

@@ -60,18 +60,13 @@ def make(host: CgroupHost, path: str) -> None:
 
     Retries if another cluster, being removed at this moment, removes the shared parent. Raises ClusterError if it cannot be made.
     """
-    missing: list[str] = []
 
     def made() -> bool:
-        try:
-            for mount in host.mounts:
-                _make_below(Path(mount), path, version=host.version)
-        except FileNotFoundError as error:
-            missing[:] = [str(error.filename)]
-            return False
+        for mount in host.mounts:
+            _make_below(Path(mount), path, version=host.version)
         return True
 
-    wait_until(f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, last_seen=lambda: f"no {missing[0]}")
+    wait_until(f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, not_yet=FileNotFoundError)
 
 
 def _make_below(folder: Path, path: str, *, version: int) -> None:

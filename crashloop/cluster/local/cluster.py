@@ -12,7 +12,7 @@ import msgspec
 from crashloop.cluster.files import write_file
 from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.api import Admin
+from crashloop.cluster.local.api import Admin, Unanswered
 from crashloop.cluster.local.bring_up import BringUp, accepts
 from crashloop.cluster.local.control_plane import HUB
 from crashloop.cluster.local.executor import Machinery
@@ -255,11 +255,13 @@ class LocalCluster:
             self._machinery.require_alive(process, daemon, subject=f"node {process.node}")
             return accepts(address)
 
-        wait_until(f"{process.role} of {process.node} to answer", runs, timeout_s=RUNS_WITHIN_S, every_s=0.05)
+        wait_until(
+            f"{process.role} of {process.node} to answer", runs, timeout_s=RUNS_WITHIN_S, every_s=0.05, not_yet=OSError
+        )
 
     def _remove(self, plan: NodePlan) -> None:
         """Remove a node: its pods and its Node object, its processes, its cable, its bulk data."""
-        with suppress(OSError):
+        with suppress(Unanswered):
             self._admin().forget_node(plan.network.api_server, plan.name)
         self._forget(plan)
         unwire_node(self._machinery.holder(HUB), plan.index)

@@ -1,6 +1,7 @@
 """Facts about this host that matter for running nodes. Gathered once, judged elsewhere."""
 
 import os
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import psutil
 
 from crashloop.cluster.inotify import Inotify, inotify_of_host
 from crashloop.cluster.local.cgroups import CgroupHost, cgroup_host
+from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.processors import available_processors
 
 TOOLS = {
@@ -36,8 +38,10 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether apt-get can install plain tools."""
     cgroups: CgroupHost
     controllers: frozenset[str]
-    filesystems: frozenset[str]
-    """File systems that the kernel knows now."""
+    overlay: Support
+    """Of file systems of that type, in which containers run."""
+    release: str
+    """Of the kernel."""
     state_filesystem: str
     state_free: int
     memory_available: int
@@ -68,7 +72,8 @@ def host_facts(state_dir: Path) -> HostFacts:
         can_install=os.geteuid() == 0 and shutil.which("apt-get") is not None,
         cgroups=cgroups,
         controllers=_controllers(cgroups),
-        filesystems=frozenset(line.split()[-1] for line in _text(Path("/proc/filesystems")).splitlines()),
+        overlay=file_system("overlay"),
+        release=platform.release(),
         state_filesystem=filesystem_of(existing, _text(Path("/proc/self/mountinfo"))),
         state_free=shutil.disk_usage(existing).free,
         memory_available=psutil.virtual_memory().available,

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
-from crashloop.cluster.local.api import Admin, Refused
+from crashloop.cluster.local.api import Admin, RequestFailed
 from crashloop.cluster.local.bring_up import BringUp
 from crashloop.cluster.local.certificates import Authority
 from crashloop.cluster.local.executor import Machinery
@@ -33,6 +33,7 @@ def try_candidate(
             Path(plan.kubelet.log),
             healthy=lambda: admin.answers(f"{kubelet_url}/healthz", "ok"),
             configz=lambda: _configz(admin, kubelet_url),
+            not_yet=RequestFailed,
             at_most_s=at_most_s,
         )
     finally:
@@ -42,7 +43,7 @@ def try_candidate(
 def _configz(admin: Admin, kubelet_url: str) -> object:
     try:
         return admin.ask_json(f"{kubelet_url}/configz").get("kubeletconfig")
-    except (Refused, OSError):
+    except RequestFailed:
         return None
 
 

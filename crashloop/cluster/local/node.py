@@ -22,6 +22,8 @@ from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
 CGROUP_PARENT = "crashloop"
 KUBELET = "kubelet"
+NODE_USER = "system:node:"
+"""Before a node's name: the user whom the authorizer Node knows as its kubelet."""
 RUNTIME = "containerd"
 
 
@@ -141,7 +143,7 @@ def _certificate(layout: NodeLayout, place: KubeletPlace) -> CertificatePlan:
     return CertificatePlan(
         certificate=str(layout.certificate),
         key=str(layout.key),
-        common_name=f"system:node:{place.name}",
+        common_name=f"{NODE_USER}{place.name}",
         organizations=("system:nodes",),
         addresses=(place.address,),
         names=(place.name,),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from crashloop.cluster.local.api import Admin
+from crashloop.cluster.local.api import Admin, RequestFailed
 from crashloop.cluster.local.control_plane import HUB, control_plane_plan
 from crashloop.cluster.local.executor import Machinery
 from crashloop.cluster.local.namespaces import set_cable
@@ -44,7 +44,12 @@ class LocalOutages:
             self._machinery.require_alive(plan, daemon, subject="control plane")
             return admin.answers(f"{blueprint.network.api_server}/readyz", "ok")
 
-        wait_until(f"the API server to answer with {component}", answers, timeout_s=ANSWERS_WITHIN_S, every_s=0.1)
+        wait_until(
+            f"the API server to answer with {component}",
+            answers,
+            timeout_s=ANSWERS_WITHIN_S,
+            not_yet=RequestFailed,
+        )
 
     def cut_off(self, node: str) -> None:
         set_cable(self._machinery.holder(HUB), self._blueprint().node(node).index, "down")

@@ -5,8 +5,11 @@ from pathlib import Path
 
 from crashloop.cluster import inotify, runner
 from crashloop.cluster.local.addresses import MOST_NODES
+from crashloop.cluster.local.certificates import LONGEST_COMMON_NAME
 from crashloop.cluster.local.host import TOOLS, HostFacts
+from crashloop.cluster.local.kernel_modules import Support
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, ClusterLayout
+from crashloop.cluster.local.node import NODE_USER
 from crashloop.cluster.names import check_names
 from crashloop.cluster.prerequisites import MIB, Problem, memory_problems, require_none
 from crashloop.cluster.provider import ClusterRequest, Progress
@@ -56,8 +59,17 @@ def _rights(facts: HostFacts) -> Iterator[Problem]:
 
 
 def _file_systems(facts: HostFacts) -> Iterator[Problem]:
-    if "overlay" not in facts.filesystems:
-        yield Problem("overlay", "the kernel has no overlay file system: run `modprobe overlay`.")
+    if facts.overlay is Support.FORBIDDEN:
+        yield Problem(
+            "overlay",
+            "a rule of modprobe.d keeps its module from being loaded: remove it, or run `modprobe --ignore-install overlay`.",
+        )
+    elif facts.overlay is Support.NONE:
+        yield Problem(
+            "overlay",
+            f"the kernel has no overlay file system, and no module of it lies in /lib/modules/{facts.release}: "
+            "run `modprobe overlay`, on a container's host if this is one.",
+        )
     if facts.state_filesystem == "overlay":
         yield Problem(
             "state folder",
@@ -97,6 +109,13 @@ def install_missing_tools(facts: HostFacts, progress: Progress) -> None:
 def check_request(request: ClusterRequest, *, state_folder: Path) -> None:
     """Raise UsageError for invalid names or too many nodes."""
     check_names(request, most_nodes=MOST_NODES)
+    longest = LONGEST_COMMON_NAME - len(NODE_USER)
+    for node in request.nodes:
+        if len(node.name) > longest:
+            raise UsageError(
+                f"cluster {request.name!r}: node {node.name!r}: a name has at most {longest} characters, "
+                "which fit into a certificate."
+            )
     socket = str(ClusterLayout(state_folder).node("any", MOST_NODES).longest_socket())
     if len(socket) > LONGEST_SOCKET_PATH:
         raise UsageError(

@@ -81,7 +81,7 @@ class LocalRegistry:
             self._machinery.require_alive(plan, daemon, subject="image registry")
             return accepts((hub, REGISTRY_PORT))
 
-        wait_until("the image registry to answer", answers, timeout_s=ANSWERS_WITHIN_S, every_s=0.05)
+        wait_until("the image registry to answer", answers, timeout_s=ANSWERS_WITHIN_S, every_s=0.05, not_yet=OSError)
 
     def _plan(self) -> ProcessPlan:
         # Isolated and without site packages, since it needs none: it answers after a tenth of a second.

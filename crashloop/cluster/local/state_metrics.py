@@ -42,18 +42,20 @@ class LocalStateMetrics:
                 return text if pod_uid.encode() in text else None
 
             try:
-                return wait_until(f"kube-state-metrics to know pod {pod_uid}", answer, timeout_s=KNOWS_WITHIN_S)
+                return wait_until(
+                    f"kube-state-metrics to know pod {pod_uid}",
+                    answer,
+                    timeout_s=KNOWS_WITHIN_S,
+                    not_yet=(OSError, HTTPException),
+                )
             finally:
                 signal_daemon(daemon, signal.SIGTERM)
                 wait_gone(daemon, describe="kube-state-metrics to end", timeout_s=STOPS_WITHIN_S)
 
     def _answer(self) -> bytes:
-        try:
-            with urlopen(f"http://{self._blueprint().network.hub}:{STATE_METRICS_PORT}/metrics", timeout=5) as answer:
-                text: bytes = answer.read()
-                return text
-        except (OSError, HTTPException):
-            return b""
+        with urlopen(f"http://{self._blueprint().network.hub}:{STATE_METRICS_PORT}/metrics", timeout=5) as answer:
+            text: bytes = answer.read()
+            return text
 
     def _plan(self) -> ProcessPlan:
         layout, hub = self._machinery.layout, self._blueprint().network.hub

@@ -91,6 +91,11 @@ def test_certificates_are_verified_unless_the_cluster_says_otherwise(tmp_path: P
     assert skipping.tls.verify_mode is ssl.CERT_NONE
 
 
+def test_a_certificate_that_kubectl_accepts_is_accepted_on_every_python(tmp_path: Path) -> None:
+    """Without Authority Key Identifier, as those of EKS; Python 3.13 would refuse them."""
+    assert not read_access(kubeconfig(tmp_path / "config")).tls.verify_flags & ssl.VERIFY_X509_STRICT
+
+
 def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -> None:
     cluster = {"proxy-url": "http://192.0.2.8:3128", "tls-server-name": "api.example"}
     access = read_access(kubeconfig(tmp_path / "config", cluster=cluster))

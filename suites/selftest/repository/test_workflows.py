@@ -199,8 +199,18 @@ def test_a_job_on_kind_names_its_node_image() -> None:
 
 def test_self_tests_run_on_every_python_that_is_supported() -> None:
     tried = loaded(WORKFLOWS["ci"])["jobs"]["selftest"]["strategy"]["matrix"]["python"]
-    assert tried == ["3.11", "3.12", "3.13"]
-    assert f'requires-python = ">={tried[0]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert tried == ["3.11", "3.12", "3.13", "3.14"]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'requires-python = ">={tried[0]}"' in project
+    assert re.findall(r"Python :: (3\.\d+)", project) == tried
+
+
+def test_a_run_on_clusters_has_the_newest_python_that_is_supported() -> None:
+    jobs = loaded(WORKFLOWS["ci"])["jobs"]
+    newest = jobs["selftest"]["strategy"]["matrix"]["python"][-1]
+    assert [each["with"]["python-version"] for each in jobs["quick"]["steps"] if "setup-python" in str(each)] == [
+        newest
+    ]
 
 
 def test_the_quick_scope_runs_on_every_provider_that_makes_clusters() -> None:

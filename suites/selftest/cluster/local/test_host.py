@@ -8,6 +8,7 @@ import pytest
 from crashloop.cluster.inotify import Inotify
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.host import HostFacts, filesystem_of
+from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.cluster.local.prerequisites import check_host, check_request, problems
 from crashloop.cluster.mounts import mount_points_below
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
@@ -24,7 +25,8 @@ GOOD = HostFacts(
     can_install=True,
     cgroups=CgroupHost(version=2, mounts=("/sys/fs/cgroup",)),
     controllers=frozenset({"cpu", "cpuset", "io", "memory", "pids"}),
-    filesystems=frozenset({"ext4", "overlay", "tmpfs"}),
+    overlay=Support.READY,
+    release="6.12.48-amd64",
     state_filesystem="ext4",
     state_free=20 * GIB,
     memory_available=8 * GIB,
@@ -49,7 +51,12 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
             "CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_MKNOD: start the container with --privileged",
         ),
         ({"missing_tools": ("nsenter",), "can_install": False}, "tools", "install util-linux"),
-        ({"filesystems": frozenset({"ext4"})}, "overlay", "modprobe overlay"),
+        (
+            {"overlay": Support.NONE},
+            "overlay",
+            "no module of it lies in /lib/modules/6.12.48-amd64: run `modprobe overlay`",
+        ),
+        ({"overlay": Support.FORBIDDEN}, "overlay", "remove it, or run `modprobe --ignore-install overlay`"),
         ({"state_filesystem": "overlay"}, "state folder", "CRASHLOOP_STATE_DIR"),
         ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "mount them"),
         ({"controllers": frozenset({"cpu", "memory", "pids"})}, "cgroups", "without controller cpuset"),
@@ -71,13 +78,14 @@ def test_what_is_missing_is_named_with_its_remedy(change: dict[str, object], sub
 
 
 def test_everything_that_is_missing_is_said_at_once() -> None:
-    facts = msgspec.structs.replace(GOOD, root=False, filesystems=frozenset(), kernel_messages=False)
+    facts = msgspec.structs.replace(GOOD, root=False, overlay=Support.NONE, kernel_messages=False)
     with pytest.raises(PrerequisiteError) as caught:
         check_host(facts, nodes=2)
     assert str(caught.value).splitlines() == [
         "provider local: this host cannot run 2 nodes.",
         "- rights: this user is not root: run the same command with sudo.",
-        "- overlay: the kernel has no overlay file system: run `modprobe overlay`.",
+        "- overlay: the kernel has no overlay file system, and no module of it lies in /lib/modules/6.12.48-amd64: "
+        "run `modprobe overlay`, on a container's host if this is one.",
         "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
         "Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
     ]
@@ -99,11 +107,12 @@ def request(name: str = "demo", *nodes: str) -> ClusterRequest:
     [
         (request("My_Cluster"), "cluster 'My_Cluster': a name has lower-case letters"),
         (request("demo", "a.b"), r"node 'a\.b': a name has"),
+        (request("demo", "n" * 53), "at most 52 characters, which fit into a certificate"),
         (request("demo", "a", "b", "a"), "node 'a' is requested twice"),
         (request("demo", *(f"n{number}" for number in range(201))), "201 nodes are requested, at most 200 fit"),
         (request("x" * 60), r"socket would have 1\d\d bytes .* at most 107 fit"),
     ],
-    ids=["cluster-name", "node-name", "twice", "too-many", "too-long"],
+    ids=["cluster-name", "node-name", "longest-name", "twice", "too-many", "too-long"],
 )
 def test_a_request_that_makes_no_cluster_is_refused(asked: ClusterRequest, message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -128,6 +137,47 @@ def test_a_host_with_v2_alone_is_distinct_from_a_hybrid_one() -> None:
         version=1, mounts=("/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified")
     )
     assert detect("") == CgroupHost(version=2, mounts=())
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    """What the kernel knows before a module is loaded, in the form of /proc/filesystems."""
+    file = tmp_path / "filesystems"
+    file.write_text("nodev\ttmpfs\n\text4\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("answer", "support"),
+    [
+        ("echo insmod /lib/modules/6.12/kernel/fs/overlayfs/overlay.ko.xz", Support.READY),
+        ("echo install /sbin/modprobe --ignore-install overlay", Support.READY),
+        ("echo install /bin/false", Support.FORBIDDEN),
+        ("exit 0", Support.FORBIDDEN),
+        ("exit 1", Support.NONE),
+    ],
+    ids=["loaded", "loaded-by-a-rule", "disabled", "blacklisted", "missing"],
+)
+def test_modprobe_says_whether_the_first_mount_loads_a_file_system(
+    known: Path, tmp_path: Path, answer: str, support: Support
+) -> None:
+    modprobe = tmp_path / "modprobe"
+    modprobe.write_text(f'#!/bin/sh\n[ "$*" = "--dry-run --verbose fs-overlay" ] || exit 9\n{answer}\n')
+    modprobe.chmod(0o755)
+    assert file_system("overlay", known=known, modprobe=str(modprobe)) is support
+
+
+def test_without_modprobe_the_index_of_the_modules_is_read(known: Path, tmp_path: Path) -> None:
+    index = tmp_path / "modules.dep"
+    index.write_text("kernel/fs/ext4/ext4.ko.xz: kernel/lib/crc16.ko.xz\nkernel/fs/overlayfs/overlay.ko.xz:\n")
+    assert file_system("overlay", known=known, modules=tmp_path, modprobe=None) is Support.READY
+    index.write_text("kernel/fs/ext4/ext4.ko.xz: kernel/fs/overlayfs/overlay.ko.xz\n")
+    assert file_system("overlay", known=known, modules=tmp_path, modprobe=None) is Support.NONE
+    assert file_system("overlay", known=known, modules=tmp_path / "none", modprobe=None) is Support.NONE
+
+
+def test_a_file_system_that_the_kernel_has_needs_no_module(known: Path, tmp_path: Path) -> None:
+    assert file_system("ext4", known=known, modules=tmp_path / "none", modprobe=None) is Support.READY
 
 
 MOUNTINFO = r"""
