@@ -15,7 +15,7 @@ STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,9 @@ workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
 	$(BIN)/python -m tools.coverage
+
+selftest-whole: python ## Every cell of docs/fault-matrix.md and 12,000 random kubelets; nightly, and in selftest after a change of what judges
+	$(BIN)/pytest suites/selftest/tools -n 2 -q --whole
 
 docs: python ## Build the site of the documentation in site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build

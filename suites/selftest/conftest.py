@@ -1,11 +1,14 @@
 """Self-tests do not fail because a machine is busy or a shell unusual, and say at their end what they have proven."""
 
 import os
+import secrets
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
 from suites.selftest.kit import proof
+from tools import proven_sources
 
 settings.register_profile("crashloop", parent=settings(), deadline=None)
 settings.load_profile("crashloop")
@@ -17,8 +20,44 @@ for _name in list(os.environ):
         del os.environ[_name]
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The fault matrix and the count of false alarms."""
+_WHOLE, _RANDOM_SEED = "--whole", "--random-seed"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("crashloop: self-tests")
+    group.addoption(
+        _WHOLE,
+        action="store_true",
+        help="every cell of docs/fault-matrix.md and 12,000 random kubelets, though tools/proven_sources.sha256 has them",
+    )
+    group.addoption(
+        _RANDOM_SEED, type=int, metavar="SEED", help="try the random kubelets of an earlier run; default: new ones"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What is decided once; xdist hands its workers the options."""
+    if config.getoption(_RANDOM_SEED) is None:
+        config.option.random_seed = secrets.randbelow(10**9)
+    config.option.whole = config.getoption(_WHOLE) or not proven_sources.are_proven(config.rootpath)
+
+
+@pytest.fixture
+def whole(pytestconfig: pytest.Config) -> bool:
+    """Whether everything is proven anew that `python -m tools.fault_matrix --write` proves."""
+    return bool(pytestconfig.getoption(_WHOLE))
+
+
+@pytest.fixture
+def random_seed(pytestconfig: pytest.Config) -> int:
+    """The first seed of the random kubelets that this run tries."""
+    return int(pytestconfig.getoption(_RANDOM_SEED))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """How the fault matrix was tried, and the count of false alarms."""
+    proven = "the whole fault matrix" if config.getoption(_WHOLE) else "the fault matrix by its page"
+    terminalreporter.write_line(f"proven: {proven}; random kubelets: {_RANDOM_SEED} {config.getoption(_RANDOM_SEED)}")
     reports = [*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())]
     for line in proof.lines(reports):
         terminalreporter.write_line(line)
