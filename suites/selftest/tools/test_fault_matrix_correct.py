@@ -97,7 +97,7 @@ PARTICULAR = {
 def test_no_checker_accuses_a_correct_kubelet(
     batch: int, whole: bool, random_seed: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """On new scenarios in every run, which `--random-seed` repeats; in a whole run on those that the page counts."""
+    """On some scenarios in every run, which `--random-seed` repeats; in a whole run on all that the page counts."""
     tried = batches(None if whole else random_seed)[batch]
     found = accusations(tried)
     record_property(CORRECT_KUBELET, [len(tried.seeds), len(found)])
