@@ -14,6 +14,8 @@ STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-
 STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile || { code=$$?; [ $$code -eq 3 ] || worst=$$code; }; done; exit $$worst
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
+# Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
