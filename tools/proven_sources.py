@@ -22,6 +22,7 @@ RULES = (
     "crashloop/profiles.py",
     "crashloop/requirements.py",
     "crashloop/verdict.py",
+    "crashloop/words.py",
     "manifests/kubelet",
 )
 """What a verdict on a simulated history depends on: everything that judges or simulates imports, but for reading files."""

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 def batches(first: int | None = None) -> tuple[Batch, ...]:
-    """12,000 scenarios, or 2,016 of the seeds from `first` on, which are of the 12,000 if it is below 1,665; a sixth on slow hosts.
+    """12,000 scenarios, or 2,016 of the seeds from `first` on (of the 12,000 if it is below 1,665); a sixth on slow hosts.
 
     Slow disks, runtimes and API servers, and nodes of which neither runtime nor run queues are seen.
     """
