@@ -2,12 +2,13 @@
 
 import os
 import secrets
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from suites.selftest.kit import proof
+from suites.selftest.kit import cpu_time, proof
 from tools import proven_sources
 
 settings.register_profile("crashloop", parent=settings(), deadline=None)
@@ -21,6 +22,7 @@ for _name in list(os.environ):
 
 
 _WHOLE, _RANDOM_SEED = "--whole", "--random-seed"
+_slow_key = pytest.StashKey[dict[str, str]]()
 _OF_THE_12_000 = 1_665
 """From each seed below, 2,016 random kubelets are among those that a whole run tries: suites/selftest/kit/random_kubelets.py."""
 
@@ -44,7 +46,18 @@ def pytest_configure(config: pytest.Config) -> None:
     """What is decided once; xdist hands its workers the options."""
     if config.getoption(_RANDOM_SEED) is None:
         config.option.random_seed = secrets.randbelow(_OF_THE_12_000)
+    config.stash[_slow_key] = cpu_time.load_listed(config.rootpath / cpu_time.LISTED)
     config.option.whole = config.getoption(_WHOLE) or not proven_sources.are_proven(config.rootpath)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A test that needs much CPU without a reason fails. Wall time is not limited: a machine may be busy."""
+    before_s = cpu_time.used_s()
+    yield
+    wrong = cpu_time.objection(item.nodeid, cpu_time.used_s() - before_s, item.config.stash[_slow_key])
+    if wrong is not None:
+        pytest.fail(wrong, pytrace=False)
 
 
 @pytest.fixture
