@@ -14,8 +14,10 @@ STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-
 STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile || { code=$$?; [ $$code -eq 3 ] || worst=$$code; }; done; exit $$worst
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export TAG ?=
+# Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -55,7 +57,11 @@ versions: python tools ## Judge kubelets of 1.34 to 1.37 in one cluster (5 minut
 	$(BIN)/crashloop setup --every-release
 	$(BIN)/crashloop run --scope versions $(PYTEST_ARGS)
 
-test: lint docs selftest provider quick ## Prove the suite itself right
+test: ## Prove the suite itself right
+	@# lint and docs need one core each beside the self-tests; what each says is shown in one piece when it has ended.
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint docs selftest
+	@$(MAKE) --no-print-directory provider
+	@$(MAKE) --no-print-directory quick
 
 lint: python ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -70,6 +76,9 @@ workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/pytest suites/selftest -n 2 -q
 	$(BIN)/python -m tools.coverage
+
+selftest-whole: python ## Every cell of docs/fault-matrix.md and 12,000 random kubelets; nightly, and in selftest after a change of what judges
+	$(BIN)/pytest suites/selftest/tools -n 2 -q --whole
 
 docs: python ## Build the site of the documentation in site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build

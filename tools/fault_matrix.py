@@ -4,8 +4,8 @@ Theory of operation. Each trial (a requirement on a scenario) is run on the corr
 fault. A trial catches the fault if its verdict is a FAIL that no deviation explains, where the correct kubelet has none.
 A fault can only act where the correct kubelet was asked for one of the answers that it changes; elsewhere it is not run.
 A fault that no conformance test catches is a hole in the suite; tools/uncaught_faults.yaml lists those that are known,
-each with its reason. `python -m tools.fault_matrix --write` writes
-docs/fault-matrix.md; without the option it prints the page.
+each with its reason. `python -m tools.fault_matrix --write` writes docs/fault-matrix.md, tries all random scenarios on the
+correct kubelet, and records the sources for which both hold (tools/proven_sources.py); without the option it prints the page.
 """
 
 import argparse
@@ -14,7 +14,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +31,7 @@ from crashloop.sim.faults import NodeFault
 from crashloop.sim.kinds import Histories
 from crashloop.spec.scenario import Scenario
 from crashloop.verdict import Outcome, Verdict
+from tools import proven_sources
 from tools.fault_matrix_page import PAGE, SCOPES, Row, load_uncaught, objections, page, row_of
 from tools.trials import (
     FURTHER,
@@ -45,6 +48,8 @@ from tools.trials import (
 
 TRIALS = "suites.selftest.kit.fault_scenarios"
 """Module with the trials; a part of the self-tests, because they include every scenario of the conformance suite."""
+RANDOM_KUBELETS = "suites.selftest.kit.random_kubelets"
+"""Module with the random scenarios of a correct kubelet."""
 
 
 class Catch(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +67,18 @@ def catches(fault: Fault, trials: Sequence[Trial]) -> tuple[Catch, ...]:
     if all(catch.trial.scope != SCOPES[0] for catch in found):
         found += [catch for play, shown in played for catch in _caught(_of_every_pod(play), shown)]
     return tuple(found)
+
+
+def first_catch(fault: Fault, named: Row, trials: Sequence[Trial]) -> tuple[Catch, ...]:
+    """The first trial that objects to a fault, of those that its row names, the shortest first; empty if none does."""
+    shortest_first = sorted(plays(fault, trials), key=lambda play: max(each.longest_s for each in play.scenarios))
+    for judged in (_as_declared, _of_every_pod):
+        for play in map(judged, shortest_first):
+            own = tuple(trial for trial in play.trials if trial.requirement.id in named.of_scope(trial.scope))
+            shown = _acting(fault, play.scenarios) if own else {}
+            for catch in _caught(play._replace(trials=own), shown):
+                return (catch,)
+    return ()
 
 
 class Play(NamedTuple):
@@ -93,6 +110,10 @@ def full_nodes(trials: Sequence[Trial]) -> Iterator[Play]:
         for on_node in nodes.values():
             scenarios = {scenario.name: scenario for trial in on_node for scenario in trial.scenario.scenarios}
             yield Play(tuple(scenarios.values()), tuple(trial for trial in on_node if trial.scope == scope))
+
+
+def _as_declared(play: Play) -> Play:
+    return play
 
 
 def _of_every_pod(play: Play) -> Play:
@@ -253,28 +274,42 @@ def text(trials: Sequence[Trial], rows: Sequence[Row]) -> str:
 @cache
 def load_trials() -> tuple[Trial, ...]:
     """All trials. Needs the project's root as the working directory, or on the path."""
-    sys.path.insert(0, str(Path.cwd()))
-    trials: tuple[Trial, ...] = importlib.import_module(TRIALS).trials()
+    trials: tuple[Trial, ...] = _module(TRIALS).trials()
     return trials
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    return importlib.import_module(name)
 
 
 def _row(fault: Fault) -> Row:
     return row(fault, catches(fault, load_trials()))
 
 
+def _accusations(batch: Any) -> list[str]:
+    found: list[str] = _module(RANDOM_KUBELETS).accusations(batch)
+    return found
+
+
 def main() -> int:
-    """Print or write the page; 1 if the list of uncaught faults is not exact."""
+    """Print or write the page; 1 if the list of uncaught faults is not exact, or a correct kubelet is accused."""
     parser = argparse.ArgumentParser(prog="python -m tools.fault_matrix", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help=f"write {PAGE} instead of printing it")
     options = parser.parse_args()
-    trials = load_trials()
+    tried, trials = proven_sources.digest(), load_trials()
     with ProcessPoolExecutor() as processes:
         rows = list(processes.map(_row, FAULTS))
-    wrong = list(objections(rows, load_uncaught()))
-    if options.write:
-        PAGE.write_text(text(trials, rows), encoding="utf-8")
-    else:
+        wrong = list(objections(rows, load_uncaught()))
+        if options.write:
+            wrong += chain.from_iterable(processes.map(_accusations, _module(RANDOM_KUBELETS).batches()))
+            wrong += ["Sources were changed meanwhile: nothing is recorded."] * (proven_sources.digest() != tried)
+    if not options.write:
         sys.stdout.write(text(trials, rows))
+    else:
+        PAGE.write_text(text(trials, rows), encoding="utf-8")
+        if not wrong:
+            proven_sources.record()
     sys.stderr.writelines(f"{line}\n" for line in wrong)
     return int(bool(wrong))
 

@@ -34,6 +34,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         """Requirements whose conformance tests notice the fault at some scope."""
         return (*self.quick, *self.full)
 
+    def of_scope(self, scope: str) -> tuple[str, ...]:
+        """Those whose tests do so at that scope."""
+        return {"quick": self.quick, "full": self.full}.get(scope, ())
+
     def line(self) -> str:
         """The row of the table."""
         cells = (

@@ -27,6 +27,9 @@ def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
+    from crashloop.run.requested import check_request
+
+    check_request({each.name: given[each.field] for each in OPTIONS if given[each.field] not in (None, [])})
     chosen = [named_tests(argument) for argument in invocation.args]
     if not any(map(selects, chosen)):
         chosen.append(str(SUITES / "conformance"))

@@ -21,7 +21,7 @@ from crashloop.kube.client import KubeApi
 from crashloop.profiles import load_profile
 from crashloop.progress import default_progress
 from fixtures.existing import survey_key
-from fixtures.options import run_settings
+from fixtures.options import settings_of
 
 NODES = {"node-stock": "stock", "node-max-2s": "max-2s"}
 """Nodes of the cluster that the tests share, and their profiles, where a provider makes it."""
@@ -36,7 +36,7 @@ class Kit:
     """A provider and the options of this run."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.settings = run_settings(config)
+        self.settings = settings_of(config)
         survey = config.stash.get(survey_key, None)
         self.nodes = NODES if survey is None else _first_two(survey)
         """Nodes of the shared cluster, and their profiles."""

@@ -1,6 +1,7 @@
-"""Outages: parts of a cluster become unavailable to each other. In clusters of their own, since nobody else could use them."""
+"""Outages: parts of a cluster become unavailable to each other. In a cluster of their own, since nobody else could use it."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,9 +19,25 @@ NODE = "node-max-2s"
 KNOWN_WITHIN_S = 120.0
 
 
-def outages_of(cluster: Cluster) -> Outages:
-    assert cluster.outages is not None
-    return cluster.outages
+@pytest.fixture(scope="module")
+def own(kit: Kit) -> Iterator[Cluster]:
+    """A cluster of which each test stops a part, and starts it again."""
+    kit.needs(Capability.CONTROL_PLANES)
+    with kit.up("kit-outages", node(NODE, "max-2s")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own_api(own: Cluster) -> Iterator[KubeApi]:
+    client = KubeApi(own.info.kubeconfig)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def outages(own: Cluster) -> Outages:
+    assert own.outages is not None
+    return own.outages
 
 
 def answers(api: KubeApi) -> bool:
@@ -39,49 +56,35 @@ def test_a_provider_without_the_capability_offers_no_outages(kit: Kit, cluster: 
     assert (cluster.outages is not None) == (Capability.CONTROL_PLANES in kit.provider.capabilities)
 
 
-def test_pods_live_on_without_api_server_and_without_etcd(kit: Kit) -> None:
-    kit.needs(Capability.CONTROL_PLANES)
-    with kit.up("kit-outages", node(NODE, "max-2s")) as cluster:
-        api, outages = KubeApi(cluster.info.kubeconfig), outages_of(cluster)
-        with counting_pod(api, cluster, node=NODE) as pod:
-            container = pod.container()
-            for component in Component:
-                outages.stop(component)
-                assert not answers(api)
-                outages.start(component, {})
-                pod.count_beyond(pod.count() + 5)
-                assert pod.container() == container
-        with pytest.raises(ClusterError, match="it runs already"):
-            outages.start(Component.ETCD, {})
-        api.close()
+def test_pods_live_on_without_api_server_and_without_etcd(own: Cluster, own_api: KubeApi, outages: Outages) -> None:
+    with counting_pod(own_api, own, node=NODE) as pod:
+        container = pod.container()
+        for component in Component:
+            outages.stop(component)
+            assert not answers(own_api)
+            outages.start(component, {})
+            pod.count_beyond(pod.count() + 5)
+            assert pod.container() == container
+    with pytest.raises(ClusterError, match="it runs already"):
+        outages.start(Component.ETCD, {})
 
 
-def test_a_node_that_is_cut_off_hears_of_a_deletion_later(kit: Kit) -> None:
-    kit.needs(Capability.CONTROL_PLANES)
-    with kit.up("kit-cut-off", node(NODE, "max-2s")) as cluster:
-        api, outages = KubeApi(cluster.info.kubeconfig), outages_of(cluster)
-        with counting_pod(api, cluster, node=NODE) as pod:
-            outages.cut_off(NODE)
-            api.delete_pod(NAMESPACE, pod.name, grace_s=1)
-            assert api.has_pod(NAMESPACE, pod.name)
-            outages.connect(NODE)
-            wait_until(
-                "the pod to be gone",
-                lambda: not api.has_pod(NAMESPACE, pod.name),
-                timeout_s=KNOWN_WITHIN_S,
-            )
-        api.close()
+def test_a_node_that_is_cut_off_hears_of_a_deletion_later(own: Cluster, own_api: KubeApi, outages: Outages) -> None:
+    with counting_pod(own_api, own, node=NODE) as pod:
+        outages.cut_off(NODE)
+        own_api.delete_pod(NAMESPACE, pod.name, grace_s=1)
+        assert own_api.has_pod(NAMESPACE, pod.name)
+        outages.connect(NODE)
+        wait_until(
+            "the pod to be gone",
+            lambda: not own_api.has_pod(NAMESPACE, pod.name),
+            timeout_s=KNOWN_WITHIN_S,
+        )
 
 
-def test_an_api_server_comes_back_with_other_feature_gates(kit: Kit) -> None:
-    kit.needs(Capability.CONTROL_PLANES)
-    with kit.up("kit-gates", node(NODE, "max-2s")) as cluster:
-        api, outages = KubeApi(cluster.info.kubeconfig), outages_of(cluster)
-        for on in (False, True):
-            outages.stop(Component.API_SERVER)
-            outages.start(
-                Component.API_SERVER, {"ContainerRestartRules": on, "RestartAllContainersOnContainerExits": on}
-            )
-            (enabled,) = re.findall(r'feature_enabled{name="ContainerRestartRules",.*} (\d)', metrics_of(api))
-            assert enabled == f"{on:d}"
-        api.close()
+def test_an_api_server_comes_back_with_other_feature_gates(own_api: KubeApi, outages: Outages) -> None:
+    for on in (False, True):
+        outages.stop(Component.API_SERVER)
+        outages.start(Component.API_SERVER, {"ContainerRestartRules": on, "RestartAllContainersOnContainerExits": on})
+        (enabled,) = re.findall(r'feature_enabled{name="ContainerRestartRules",.*} (\d)', metrics_of(own_api))
+        assert enabled == f"{on:d}"

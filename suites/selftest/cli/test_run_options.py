@@ -7,16 +7,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from crashloop.cli import app
 from crashloop.cli.passed_on import as_arguments
 from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
-from crashloop.resources import SUITES
+from crashloop.errors import UsageError
+from crashloop.resources import HOME, SUITES
 from crashloop.run.options import DEFAULT_KUBERNETES, OF_PYTEST, OPTIONS, SCOPES
 from crashloop.run.options import PROVIDERS as OFFERED
 from crashloop.settings import Versions
+from crashloop.spec.plan import Plan
 from crashloop.spec.requirement import Scope
 from crashloop.verdict import ExitCode
+from fixtures.owner import write_plan
 from suites.selftest.kit.existing_kit import crashloop_run
 
 CAP = SUITES / "conformance" / "test_cap.py"
@@ -100,23 +105,16 @@ def test_requirements_are_selected_exactly(tmp_path: Path) -> None:
 
 
 def test_a_run_without_tests_is_a_wrong_usage(tmp_path: Path) -> None:
-    status, _ = crashloop_run(tmp_path, "-k", "no_test_of_this_name")
+    status, _ = crashloop_run(tmp_path, str(CAP), "-k", "no_test_of_this_name")
     assert status == ExitCode.USAGE
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_a_run_that_cannot_start_says_why_once_and_leaves_nothing(tmp_path: Path, processes: str) -> None:
-    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", "-n", processes, "--bin-dir", "/nowhere")
-    assert status == ExitCode.USAGE
-    assert output.count("--bin-dir /nowhere: no such folder") == 1
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_run_directory_in_which_nothing_can_be_made_is_refused(tmp_path: Path) -> None:
-    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", "--run-dir", "/proc/nowhere")
-    assert status == ExitCode.USAGE
-    assert "run directory /proc/nowhere: nothing can be written there" in output
+def refusal(*arguments: str) -> str:
+    """Why `crashloop run` refuses them, in this process: before pytest starts."""
+    done = CliRunner().invoke(app, ["run", *arguments])
+    assert isinstance(done.exception, UsageError), done.output
+    return str(done.exception)
 
 
 @pytest.mark.parametrize(
@@ -124,23 +122,52 @@ def test_a_run_directory_in_which_nothing_can_be_made_is_refused(tmp_path: Path)
     [
         (("--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
         (("--run-dir", str(CAP)), f"--run-dir {CAP}: it is a file; a folder was expected."),
-        (("--dry-run", "--kubernetes-version", "1.50.0"), "--kubernetes-version: version is 1.50.0;"),
-        (("--dry-run", "--feature-gate", "NoSuchGate=true"), "Kubernetes 1.37.1 does not have that gate."),
-        (("--dry-run", "--bin-dir", "/nowhere"), "--bin-dir /nowhere: no such folder"),
+        (("--kubernetes-version", "1.50.0"), "--kubernetes-version: version is 1.50.0;"),
+        (("--feature-gate", "NoSuchGate=true"), "Kubernetes 1.37.1 does not have that gate."),
+        (("--bin-dir", "/nowhere"), "--bin-dir /nowhere: no such folder"),
+        (("--requirement", "CAP-999"), "CAP-999"),
+        (("--topic", "CAPS"), "CAPS"),
+        (("--at-least", "-1"), "--at-least -1: expected 0 to "),
+        (("--at-least", "9999"), "--at-least 9999: expected 0 to "),
+        (("--node-image", "own"), "--node-image: only for --provider kind, not local."),
     ],
-    ids=["no folder", "a file", "version", "gate", "binaries"],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_no_run_could_use_is_refused_before_anything_is_shown(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
+def test_what_no_run_could_use_is_refused_before_pytest_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
-    status, output = crashloop_run(tmp_path, "--requirement", "CAP-4", *arguments)
-    assert status == ExitCode.USAGE
-    assert output.count(said) == 1
-    assert "Expected time: " not in output
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pytest, "main", lambda *_, **__: pytest.fail("pytest was started"))
+    assert said in refusal(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pytest_itself_refuses_them_once_and_leaves_nothing(tmp_path: Path) -> None:
+    """For runs that `pytest suites/conformance` starts, also with several processes."""
+    command = [sys.executable, "-m", "pytest", str(CAP), "-k", "max-2s", "-n", "2", "--bin-dir", "/nowhere"]
+    environment = os.environ | {"CRASHLOOP_RUNS_DIR": str(tmp_path / "runs")}
+    done = subprocess.run(command, cwd=HOME, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.USAGE
+    assert (done.stdout + done.stderr).count("--bin-dir /nowhere: no such folder") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_directory_in_which_nothing_can_be_made_is_refused() -> None:
+    plan = Plan(
+        suite="conformance",
+        provider="local",
+        kubernetes_version="1.37.1",
+        scope="quick",
+        profiles=(),
+        scenarios=(),
+        judgements=(),
+    )
+    with pytest.raises(UsageError, match="run directory /proc/nowhere: nothing can be written there"):
+        write_plan(Path("/proc/nowhere"), plan, {})
 
 
 def test_a_dry_run_shows_nodes_and_time_and_starts_nothing(tmp_path: Path) -> None:
-    status, output = crashloop_run(tmp_path, "--requirement", "CAP-3", "--dry-run", "-n", "2")
+    status, output = crashloop_run(tmp_path, "--requirement", "CAP-3", "--dry-run", "-n", "2", str(CAP))
     assert status == ExitCode.OK, output
     assert "2 verdicts on 1 requirements; 2 nodes, 26 container starts" in output
     assert "Expected time: " in output

@@ -1,6 +1,7 @@
 """On what planted faults are tried: every judgement of the conformance suite, and scenarios that it does not have yet."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from crashloop.requirements import load_requirements
 from crashloop.run.scopes import scope_of
@@ -17,6 +18,7 @@ QUIET_S = 70.0
 """Long enough at a maximum of 2 s to say that something does not restart."""
 
 
+@cache
 def trials() -> tuple[Trial, ...]:
     """All judgements, those of the conformance suite first."""
     return (*_of_the_suite(), *_further())

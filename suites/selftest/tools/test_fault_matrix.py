@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
+from crashloop.checks.kinds import CHECKERS
+from crashloop.requirements import load_requirements
 from crashloop.sim import FAULTS, Fault
+from crashloop.sim.faults import CurveFault
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import FAULT
-from tools.fault_matrix import catches, correct_of, full_nodes, plays, row, text, verdict_without_fault
-from tools.fault_matrix_page import PAGE, Row, load_uncaught, objections, written_rows
+from tools.fault_matrix import catches, correct_of, first_catch, full_nodes, plays, row, text, verdict_without_fault
+from tools.fault_matrix_page import PAGE, SCOPES, Row, load_uncaught, objections, written_rows
 from tools.trials import FURTHER, histories_of
 
 TRIALS = trials()
@@ -20,20 +24,37 @@ def written() -> tuple[Row, ...]:
     return written_rows(PAGE.read_text(encoding="utf-8"))
 
 
+def row_named(fault: Fault) -> Row:
+    found = {each.fault: each for each in written()}.get(fault.name)
+    assert found is not None, STALE
+    return found
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_planted_fault_is_caught_unless_it_is_known_not_to_be(
-    fault: Fault, record_property: Callable[[str, object], None]
+def test_a_planted_fault_is_caught_as_the_page_says(
+    fault: Fault, whole: bool, record_property: Callable[[str, object], None]
 ) -> None:
-    caught = catches(fault, TRIALS)
+    """By one judgement that the page names, or by all of them; one that nobody is said to notice is tried on everything."""
+    said = row_named(fault)
+    every_cell = whole or not said.requirements
+    caught = catches(fault, TRIALS) if every_cell else first_catch(fault, said, TRIALS)
     by_the_suite = [catch for catch in caught if catch.trial.scope != FURTHER]
-    record_property(
-        FAULT, [fault.name, len(by_the_suite), sorted({name for catch in caught for name in catch.checkers})]
-    )
+    record_property(FAULT, [fault.name, bool(by_the_suite)])
+    assert by_the_suite or not said.requirements, f"none of {', '.join(said.requirements)} objects to {fault.name}"
     found = row(fault, caught)
     own = {name: reason for name, reason in load_uncaught().items() if name == fault.name}
     assert list(objections([found], own)) == []
     assert all(catch.checkers for catch in caught)
-    assert found in written(), STALE
+    assert set(found.checkers) <= set(said.checkers), STALE
+    assert found == said or not every_cell, STALE
+
+
+def test_a_fault_that_the_named_judgements_do_not_notice_is_not_caught() -> None:
+    """Although others do."""
+    fault = CurveFault.FACTOR_3
+    assert "BACKOFF-2" not in row_named(fault).requirements
+    blind = msgspec.structs.replace(row_named(fault), quick=("BACKOFF-2",), full=())
+    assert first_catch(fault, blind, TRIALS) == ()
 
 
 @pytest.mark.parametrize("fault", FAULTS[::15], ids=lambda fault: fault.name)
@@ -46,6 +67,20 @@ def test_the_page_has_one_row_per_fault_and_says_what_it_is() -> None:
     rows = written()
     assert [each.fault for each in rows] == [fault.name for fault in FAULTS]
     assert PAGE.read_text(encoding="utf-8") == text(TRIALS, rows), STALE
+
+
+def test_the_page_names_only_judgements_and_checkers_that_exist() -> None:
+    asked = {(trial.requirement.id, trial.scope) for trial in TRIALS}
+    of_every_pod = {name for name, each in load_requirements().items() if each.everywhere}
+    unknown = [
+        (row.fault, name)
+        for row in written()
+        for scope in SCOPES
+        for name in row.of_scope(scope)
+        if (name, scope) not in asked and name not in of_every_pod
+    ]
+    assert unknown == [], STALE
+    assert {name for row in written() for name in row.checkers} <= CHECKERS.keys(), STALE
 
 
 def test_only_known_holes_are_listed_and_each_has_a_reason() -> None:

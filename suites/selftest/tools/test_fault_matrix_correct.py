@@ -11,17 +11,13 @@ from zlib import crc32
 
 import pytest
 
-from crashloop.checks.checker import Holds
 from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.everywhere import judge_everywhere
-from crashloop.checks.finding import Checked
-from crashloop.checks.integrity import obstacles, pod_obstacles
 from crashloop.checks.judgement import JudgementInput
-from crashloop.checks.kinds import CHECKERS
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
 from crashloop.requirements import load_requirements
-from crashloop.sim import simulate, simulate_startup
+from crashloop.sim import simulate_startup
 from crashloop.sim.host import (
     BUSY,
     CALM,
@@ -38,7 +34,6 @@ from crashloop.sim.host import (
     STARVED,
     HostModel,
 )
-from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -46,13 +41,13 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.spec.scenario import StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET
-from suites.selftest.kit.random_scenarios import VERSIONS, RandomCase, random_case
+from suites.selftest.kit.random_kubelets import BATCHES, OF_EVERY_POD, Batch, accusations, asked, batches, judged
+from suites.selftest.kit.random_scenarios import VERSIONS, random_case
 from tools.trials import (
     FURTHER,
     VERSION,
@@ -65,11 +60,8 @@ from tools.trials import (
     verdict_of,
 )
 
-CASES, BATCHES = 10_000, 20
 DOUBTFUL_HOSTS = (STARVED, SLOW_DISK, SLOW_RUNTIME, LOSSY, FROZEN, FROZEN_BY_JOURNAL)
 """Where restarts come late, or the watch is lost."""
-ACCUSATIONS = (Outcome.FAIL, Outcome.ERROR)
-OF_EVERY_POD = {name for name, each in CHECKERS.items() if each.holds >= Holds.EVERY_POD}
 PARTICULAR = {
     "delays-while-away",
     "ephemeral-kept",
@@ -101,76 +93,15 @@ PARTICULAR = {
 """Checkers whose evidence no random scenario has."""
 
 
-def asked(*checkers: str) -> Requirement:
-    """A requirement that is judged by these checkers."""
-    return Requirement(
-        id="ANY-1",
-        sentence="What these checkers look at MUST be as the model says.",
-        source="the kubelet's source",
-        basis=Basis.PROMISE,
-        scope=Scope.QUICK,
-        checkers=checkers,
-        parameters={"min_delays": 1, "within_s": [10, 30]},
-        evidence="what the scenario shows",
-    )
-
-
-def judged(case: RandomCase, seed: int, *checkers: str) -> Checked:
-    """What checkers say about a correct kubelet in that case."""
-    events = simulate(case.scenario, case.profile, case.version, rng=Random(seed), host=case.host, later=(case.later,))
-    recording = recorded(events)
-    found = obstacles(case.scenario, recording) or pod_obstacles(case.scenario, recording)
-    if found:
-        return Checked(findings=found)
-    question = JudgementInput(
-        requirement=asked(*checkers),
-        scenario=case.scenario,
-        profile=case.profile,
-        version=case.version,
-        later=(case.later,),
-        recording=recording,
-    )
-    return run_checkers(question, as_shipped(case.version))
-
-
-def checkers_for(case: RandomCase) -> tuple[str, ...]:
-    recreated = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
-    return tuple(name for name in OF_EVERY_POD if not (name == "in-place" and recreated))
-
-
 @pytest.mark.parametrize("batch", range(BATCHES), ids=lambda batch: f"batch-{batch}")
-def test_no_checker_accuses_a_correct_kubelet(batch: int, record_property: Callable[[str, object], None]) -> None:
-    accusations = []
-    seeds = range(batch, CASES, BATCHES)
-    for seed in seeds:
-        case = random_case(seed)
-        checked = judged(case, seed, *checkers_for(case))
-        if checked.outcome in ACCUSATIONS:
-            accusations += [
-                (seed, case.host.name, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS
-            ]
-    record_property(CORRECT_KUBELET, [len(seeds), len(accusations)])
-    assert accusations == []
-
-
-SLOW_CASES, SLOW_BATCHES = 2_000, 4
-
-
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES), ids=lambda batch: f"batch-{batch}")
-def test_no_checker_accuses_a_correct_kubelet_on_a_slow_host(
-    batch: int, record_property: Callable[[str, object], None]
+def test_no_checker_accuses_a_correct_kubelet(
+    batch: int, whole: bool, random_seed: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """Slow disks, runtimes and API servers, and nodes of which neither runtime nor run queues are seen."""
-    accusations = []
-    seeds = range(batch, SLOW_CASES, SLOW_BATCHES)
-    for seed in seeds:
-        case = random_case(seed, SLOW_HOSTS)
-        checked = judged(case, seed, *checkers_for(case))
-        accusations += [
-            (seed, case.host.name, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS
-        ]
-    record_property(CORRECT_KUBELET, [len(seeds), len(accusations)])
-    assert accusations == []
+    """On some scenarios in every run, which `--random-seed` repeats; in a whole run on all that the page counts."""
+    tried = batches(None if whole else random_seed)[batch]
+    found = accusations(tried)
+    record_property(CORRECT_KUBELET, [len(tried.seeds), len(found)])
+    assert found == []
 
 
 RARE = (
@@ -249,12 +180,7 @@ an exit; objects that change or go while a start is held up, or are missing to p
 
 @pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
 def test_no_checker_accuses_a_correct_kubelet_in_a_rare_coincidence(host: HostModel) -> None:
-    accusations = []
-    for seed in RARE:
-        case = random_case(seed, (host,))
-        checked = judged(case, seed, *checkers_for(case))
-        accusations += [(seed, each.sentence) for each in checked.findings if each.outcome in ACCUSATIONS]
-    assert accusations == []
+    assert accusations(Batch(RARE, (host,))) == []
 
 
 @pytest.mark.parametrize("checker", sorted(OF_EVERY_POD - PARTICULAR - {"in-place"}))
