@@ -9,10 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from crashloop.cluster import runner
+from crashloop.cluster import processes
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
-from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.prerequisites import problems
+from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
 from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
 from crashloop.settings import Settings, resolve_settings
@@ -199,7 +198,7 @@ def _process_start_s() -> float:
     times = []
     for _ in range(_SAMPLES):
         began = time.perf_counter()
-        runner.run(["true"], describe="starting a process", timeout_s=10)
+        processes.run(["true"], describe="starting a process", timeout_s=10)
         times.append(time.perf_counter() - began)
     return min(times)
 
@@ -208,7 +207,7 @@ def _forward_policy() -> str:
     if shutil.which("iptables") is None:
         return ""
     try:
-        rules = runner.run(["iptables", "-S", "FORWARD"], describe="iptables -S FORWARD", timeout_s=10)
-    except runner.CommandFailed:
+        rules = processes.run(["iptables", "-S", "FORWARD"], describe="iptables -S FORWARD", timeout_s=10)
+    except processes.CommandFailed:
         return ""
     return next((line.split()[-1] for line in rules.splitlines() if line.startswith("-P FORWARD")), "")

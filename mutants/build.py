@@ -13,11 +13,11 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from crashloop.cluster.binaries.cache import Cache, CachedProgram, Entry
 from crashloop.cluster.binaries.components import BinarySource, architecture
 from crashloop.cluster.binaries.go_build import ENVIRONMENT, compile_module, prepare_module
+from crashloop.cluster.binaries.provision import Cache, CachedProgram, Entry
+from crashloop.cluster.processes import CommandFailed, run
 from crashloop.cluster.provider import Progress
-from crashloop.cluster.runner import CommandFailed, run
 from crashloop.settings import Settings
 from crashloop.spec.version import KubernetesVersion
 from mutants.data import FOLDER, Sources

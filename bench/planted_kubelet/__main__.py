@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.planted_kubelet.burner import NAME
 from crashloop.cluster.binaries.ensure import ensure_binaries
-from crashloop.cluster.binaries.own_binaries import own_kubelet
+from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from crashloop.waiting import pause
 
 NAME = "kubelet"
-"""As crashloop.cluster.node_processes knows the kubelet's processes."""
+"""As crashloop.cluster.processes knows the kubelet's processes."""
 EVERY_S = 0.1
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 

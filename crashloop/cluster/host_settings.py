@@ -1,14 +1,19 @@
-"""Host settings that kubelets overwrite or that many nodes need, and their restoration.
+"""What clusters change on their host: settings and mounts, and how the host gets them back.
 
-Source: setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go@v1.37.1, which every kubelet with
-`protectKernelDefaults: false` runs; the values are those of k8s.io/component-helpers/node/util/sysctl.
+Kubelets overwrite some settings, and many nodes need others. Source: setupKernelTunables in
+pkg/kubelet/cm/container_manager_linux.go@v1.37.1, which every kubelet with `protectKernelDefaults: false` runs; the values are
+those of k8s.io/component-helpers/node/util/sysctl.
 """
 
+import ctypes
 import logging
+import os
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+
+from crashloop.errors import ClusterError
 
 KUBELET_WRITES = {
     "vm/overcommit_memory": "1",
@@ -105,3 +110,24 @@ class HostSettings:
             if path.exists():
                 found[name] = path.read_text().strip()
         return found
+
+
+_MNT_DETACH = 2
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount everything below a folder, deepest first, before the folder is removed.
+
+    Nodes mount in their own namespaces. A mount that is visible here would let the removal reach outside the folder.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    points = mount_points_below(folder, Path("/proc/self/mountinfo").read_text())
+    for point in sorted(points, key=len, reverse=True):
+        if libc.umount2(os.fsencode(point), _MNT_DETACH):
+            raise ClusterError(f"mount {point}: cannot be unmounted ({os.strerror(ctypes.get_errno())}).")
+
+
+def mount_points_below(folder: Path, mountinfo: str) -> list[str]:
+    """Mount points at or below a folder, from the text of /proc/self/mountinfo (proc(5)). Pure."""
+    points = (line.split()[4].encode().decode("unicode_escape") for line in mountinfo.splitlines())
+    return [point for point in points if Path(point).is_relative_to(folder)]

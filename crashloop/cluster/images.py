@@ -1,9 +1,12 @@
-"""The two images that nodes need, made of busybox: no registry, no compiler, the same bytes every time.
+"""The images of container programs, made of busybox: no registry, no compiler, the same bytes every time.
 
-One docker-archive (https://github.com/moby/docker-image-spec, "Combined Image JSON + Filesystem Changeset Format") holds both;
-containerd's `ctr image import`, `docker load` and `kind load image-archive` read it. Both images are the same layer:
-the program image starts a shell, the sandbox image sleeps. A sandbox is ended with SIGKILL, so its process needs no signal
+One docker-archive (https://github.com/moby/docker-image-spec, "Combined Image JSON + Filesystem Changeset Format") holds the two
+images that nodes need; containerd's `ctr image import`, `docker load` and `kind load image-archive` read it. Both are the same
+layer: the program image starts a shell, the sandbox image sleeps. A sandbox is ended with SIGKILL, so its process needs no signal
 handler (containerd internal/cri/server/podsandbox/sandbox_stop.go@v2.3.7).
+
+A large image has the same program beside many files that it never reads. Images of a registry differ by a variable of their
+environment; blobs and manifests as in https://github.com/opencontainers/image-spec (image manifest, v1.1).
 """
 
 import hashlib
@@ -11,16 +14,18 @@ import os
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
 
-from crashloop.cluster.binaries.binary_set import BinarySet
-from crashloop.cluster.binaries.cache import storage_errors
-from crashloop.cluster.binaries.components import architecture
-from crashloop.cluster.runner import run
-from crashloop.cluster.tars import File, Folder, Member, SymbolicLink, tar_bytes
+from crashloop.cluster.binaries.components import BinarySet, architecture
+from crashloop.cluster.binaries.provision import storage_errors
+from crashloop.cluster.files import File, Folder, Member, SymbolicLink, tar_bytes, write_tar
+from crashloop.cluster.processes import run
+from crashloop.cluster.registry_server import MANIFEST
 from crashloop.settings import Settings
+from crashloop.spec.dependency import VERSION_VARIABLE, VERSIONS
 
 PROGRAM_IMAGE = "localhost/crashloop/program:1"
 SANDBOX_IMAGE = "localhost/crashloop/pause:1"
@@ -106,12 +111,12 @@ def docker_archive(layer: bytes | Path, digest: str, images: Mapping[str, Proces
         config_name = f"{hashlib.sha256(config).hexdigest()}.json"
         yield File(name=config_name, content=config)
         manifest.append({"Config": config_name, "RepoTags": [name], "Layers": [f"{digest}/layer.tar"]})
-    yield File(name="manifest.json", content=_json(manifest))
+    yield File(name="manifest.json", content=_sorted_json(manifest))
 
 
 def image_config(process: Process, digest: str, *, arch: str) -> bytes:
     """The config of an image of one layer; `digest` is the layer's sha256."""
-    return _json(
+    return _sorted_json(
         {
             "architecture": arch,
             "os": "linux",
@@ -143,5 +148,61 @@ def program_layer(busybox: bytes, applets: Sequence[str]) -> Iterator[Member]:
         yield SymbolicLink(name=f"bin/{applet}", target="busybox")
 
 
-def _json(value: Any) -> bytes:
+def _sorted_json(value: Any) -> bytes:
     return msgspec.json.encode(value, order="sorted")
+
+
+FILE_KIB = 64
+"""Size of each file."""
+
+
+def write_large_image(name: str, busybox: Path, *, mib: int, folder: Path) -> Path:
+    """A docker-archive in a folder, with an image of that name whose layer has `mib` MiB of files beside the program.
+
+    The same arguments give the same bytes. They do not compress, as those of most images do not. Raises OSError.
+    """
+    layer, archive = folder / "layer.tar", folder / "image.tar"
+    with layer.open("w+b") as file:
+        write_tar(file, _large_layer(busybox, mib))
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with archive.open("wb") as file:
+        write_tar(file, docker_archive(layer, digest, {name: PROGRAM}, arch=architecture()))
+    layer.unlink()
+    return archive
+
+
+def _large_layer(busybox: Path, mib: int) -> Iterator[Member]:
+    yield from program_layer(busybox.read_bytes(), applets_of(busybox))
+    yield Folder(name="data")
+    content = Random(mib)
+    for number in range(mib * 1024 // FILE_KIB):
+        yield File(name=f"data/{number}", content=content.randbytes(FILE_KIB * 1024))
+
+
+class RegistryImages(msgspec.Struct, frozen=True, kw_only=True):
+    """All content by its sha256 in hexadecimal, and which of it is the manifest of a version."""
+
+    blobs: dict[str, bytes]
+    manifests: dict[int, str]
+
+
+def registry_images(layer: bytes, *, arch: str) -> RegistryImages:
+    """An image for each version; `layer` is an uncompressed tar, `arch` as in GOARCH."""
+    blobs: dict[str, bytes] = {}
+
+    def stored(content: bytes, media: str) -> dict[str, str | int]:
+        digest = hashlib.sha256(content).hexdigest()
+        blobs[digest] = content
+        return {"mediaType": media, "digest": f"sha256:{digest}", "size": len(content)}
+
+    layers = [stored(layer, "application/vnd.oci.image.layer.v1.tar")]
+    diff = str(layers[0]["digest"]).removeprefix("sha256:")
+    manifests = {}
+    for version in VERSIONS:
+        process = {"Env": ["PATH=/bin", f"{VERSION_VARIABLE}={version}"], "Cmd": ["/bin/sh"]}
+        config = stored(image_config(process, diff, arch=arch), "application/vnd.oci.image.config.v1+json")
+        manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers}
+        stated = stored(msgspec.json.encode(manifest, order="sorted"), MANIFEST)
+        manifests[version] = str(stated["digest"]).removeprefix("sha256:")
+    return RegistryImages(blobs=blobs, manifests=manifests)

@@ -1,9 +1,20 @@
-"""What every provider on this host needs, and how it reports what is missing."""
+"""What every provider on this host needs: memory, inotify instances, valid names; and how it reports what is missing.
 
+Linux allows a user few inotify instances by default, and the nodes of every provider here share root's.
+"""
+
+import os
+import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.errors import PrerequisiteError
+import msgspec
+import psutil
+
+from crashloop.cluster.host_settings import RAISED
+from crashloop.cluster.provider import ClusterRequest
+from crashloop.errors import PrerequisiteError, UsageError
 
 MIB = 1 << 20
 CONTROL_PLANE_MEMORY = 600 * MIB
@@ -33,3 +44,79 @@ def require_none(problems: Iterable[Problem], *, failure: str, alternative: str)
     rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in problems)
     if rows:
         raise PrerequisiteError(f"{failure}\n{rows}\n{alternative}")
+
+
+CONTROL_PLANE_INOTIFY = 4
+NODE_INOTIFY = 8
+"""Measured: kubelet 6, containerd 2."""
+SYSTEMD_INOTIFY = 5
+"""Measured, beside them: systemd 4, a follower of the journal 1."""
+_INOTIFY_LIMIT = Path("/proc/sys/fs/inotify/max_user_instances")
+
+
+class Inotify(msgspec.Struct, frozen=True, kw_only=True):
+    """Inotify instances of root on this host."""
+
+    allowed: int
+    """0 if it is not known."""
+    used: int
+    """As far as this user can see."""
+    can_be_raised: bool
+    """Whether this process may raise the limit."""
+
+    @property
+    def possible(self) -> int:
+        """The limit while clusters are up."""
+        return max(self.allowed, max(RAISED.values()) if self.can_be_raised else 0)
+
+
+def inotify_of_host() -> Inotify:
+    """The instances of this host; none on a system without inotify."""
+    return Inotify(
+        allowed=int(_INOTIFY_LIMIT.read_text()) if _INOTIFY_LIMIT.exists() else 0,
+        used=_inotify_in_use() if _INOTIFY_LIMIT.exists() else 0,
+        can_be_raised=os.geteuid() == 0 and os.access(_INOTIFY_LIMIT, os.W_OK),
+    )
+
+
+def inotify_problems(host: Inotify, *, needed: int) -> Iterator[Problem]:
+    """A problem if so many further instances are known to be more than are possible. Pure."""
+    if host.allowed and host.possible < host.used + needed:
+        yield Problem(
+            "inotify",
+            f"{host.possible} instances are allowed, {host.used + needed} are needed: "
+            "`sysctl fs.inotify.max_user_instances=1024`.",
+        )
+
+
+def _inotify_in_use() -> int:
+    count = 0
+    for process in psutil.process_iter(["uids"]):
+        uids = process.info["uids"]
+        if uids is None or uids.real != 0:
+            continue
+        try:
+            links = [str(entry.readlink()) for entry in Path(f"/proc/{process.pid}/fd").iterdir()]
+        except OSError:
+            continue
+        count += sum(link == "anon_inode:inotify" for link in links)
+    return count
+
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""A label of RFC 1123."""
+
+
+def check_names(request: ClusterRequest, *, most_nodes: int) -> None:
+    """Raise UsageError for invalid names or too many nodes."""
+    subject = f"cluster {request.name!r}"
+    if not _NAME.fullmatch(request.name):
+        raise UsageError(f"{subject}: a name has lower-case letters, digits and dashes, at most 63.")
+    names = [node.name for node in request.nodes]
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"{subject}: node {name!r}: a name has lower-case letters, digits and dashes, at most 63.")
+        if names.count(name) > 1:
+            raise UsageError(f"{subject}: node {name!r} is requested twice.")
+    if len(names) > most_nodes:
+        raise UsageError(f"{subject}: {len(names)} nodes are requested, at most {most_nodes} fit.")

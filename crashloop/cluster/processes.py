@@ -1,19 +1,112 @@
-"""Long-lived processes of a cluster: started so that they outlive this process, found again by an unambiguous mark."""
+"""Processes of a cluster: short ones that are waited for, and long-lived ones, which outlive this process.
+
+A command has no shell, always a time limit, and a message with a remedy if it fails; this is the one place that starts any.
+A long-lived process is found again by an unambiguous mark in its environment, and belongs to a component and a node by it.
+"""
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, NamedTuple
 
 import msgspec
 import psutil
 
+from crashloop.cluster.provider import ClusterInfo
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.priority import hand_on
 from crashloop.waiting import WaitTimeout, wait_until
+
+LAST_LINES = 20
+"""How much of a failed command's output goes into the message."""
+
+
+class CommandFailed(ClusterError):
+    """A command ended with something other than exit code 0, or not in time."""
+
+    def __init__(self, message: str, *, exit_code: int | None, output: str) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        """None: it was stopped because it took too long. Negative: the signal that ended it."""
+        self.output = output
+        """Standard output and error, whole."""
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    describe: str,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: str | None = None,
+) -> str:
+    """Run a command to its end and return its standard output.
+
+    `describe` says what it is for ("kubelet --version"); `env` is added to this process's environment.
+    Raises PrerequisiteError if the program is missing or cannot be started, CommandFailed if it fails or takes longer
+    than `timeout_s`. The end of the wait (a time limit, Ctrl-C) also ends the command and its children.
+    """
+    words = [os.fspath(word) for word in argv]
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            start_new_session=True,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}).") from error
+    with process:
+        try:
+            output, errors = process.communicate(input, timeout=timeout_s)
+        except BaseException as error:
+            _kill_process_group(process)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            output, errors = _printed_so_far(process)
+            what = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
+            raise _command_failed(what, output + errors, exit_code=None) from None
+    if process.returncode:
+        what = f"{describe}: `{shlex.join(words)}` {_ending_in_words(process.returncode)}, expected exit code 0."
+        raise _command_failed(what, output + errors, exit_code=process.returncode)
+    return output
+
+
+def _kill_process_group(process: "subprocess.Popen[str]") -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _printed_so_far(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=1)
+    except subprocess.TimeoutExpired:  # something that left the process group still holds the pipes
+        return "", ""
+
+
+def _ending_in_words(code: int) -> str:
+    return f"was ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
+
+
+def _command_failed(what: str, output: str, *, exit_code: int | None) -> CommandFailed:
+    lines = [f"  {line}" for line in output.strip().splitlines()[-LAST_LINES:]]
+    shown = ["Its last lines:", *lines] if lines else ["It printed nothing."]
+    return CommandFailed("\n".join([what, *shown]), exit_code=exit_code, output=output)
+
 
 STATE_MARK = "CRASHLOOP_STATE"
 """Environment variable of every process of a cluster, inherited by its children: the cluster's state folder."""
@@ -153,11 +246,90 @@ def kill_until_gone(find: Callable[[], set[int]], *, describe: str, timeout_s: f
     try:
         wait_until(describe, killed, timeout_s=timeout_s, every_s=0.02)
     except WaitTimeout as error:
-        names = "; ".join(_commands(left))
+        names = "; ".join(_commands_of(left))
         raise ClusterError(f"{describe}: still there after SIGKILL and {timeout_s:g} s: {names}.") from error
 
 
-def _commands(pids: Iterable[int]) -> Iterable[str]:
+def _commands_of(pids: Iterable[int]) -> Iterable[str]:
     for pid in pids:
         with contextlib.suppress(psutil.Error):
             yield f"{pid} {psutil.Process(pid).name()}"
+
+
+_COMPONENTS = {
+    "kubelet": "kubelet",
+    "containerd": "runtime",
+    "containerd-shim-runc-v2": "runtime",
+    "kube-apiserver": "apiserver",
+    "etcd": "etcd",
+    "kube-controller-manager": "controller-manager",
+    "kube-scheduler": "scheduler",
+}
+"""By name of the program."""
+_RUN_ONCE = frozenset(_COMPONENTS) - {"containerd-shim-runc-v2"}
+"""Programs that a component runs once: a second process is the same component after a restart."""
+
+
+class ProcessRole(NamedTuple):
+    """The component and node of a process."""
+
+    component: str
+    node: str
+    is_main: bool
+
+
+class Components:
+    """Recognizes the processes of one cluster."""
+
+    def __init__(self, info: ClusterInfo) -> None:
+        self._mark = f"{STATE_MARK}={Path(info.kubeconfig).parent}".encode()
+        self._container = f"crashloop-{info.name}-"
+        self._nodes = {node.host_name or node.name: node.name for node in info.nodes}
+
+    def member(self, process: psutil.Process) -> ProcessRole | None:
+        """Component and node of a process; None for any other process. Raises psutil.Error or OSError if it has ended."""
+        name = process.name()
+        component = _COMPONENTS.get(name)
+        node = self._node(process.pid) if component else None
+        if component is None or node is None:
+            return None
+        return ProcessRole(component, self._nodes.get(node, ""), name in _RUN_ONCE)
+
+    def _node(self, pid: int) -> str | None:
+        """The node of a process, by its own mark or host name; None if it belongs to no node of this cluster.
+
+        Processes of a local cluster carry marks in their environment; the nodes of kind are containers with a host name.
+        """
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        if self._mark in environment:
+            node = next((each for each in environment if each.startswith(f"{NODE_MARK}=".encode())), b"=")
+            return node.decode().partition("=")[2]
+        name = host_name(pid)
+        return name if name.startswith(self._container) else None
+
+
+def host_name(pid: int) -> str:
+    """What a process sees as its host's name; empty without one. Raises OSError if it has ended."""
+    file = Path(f"/proc/{pid}/root/etc/hostname")
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""
+
+
+@contextmanager
+def sigterm_as_exit() -> Iterator[None]:
+    """Let SIGTERM unwind the stack as Ctrl-C does, so that what was begun is cleaned up.
+
+    In the main thread only, as signals are handled there; and not where the caller has a handler of its own.
+    """
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

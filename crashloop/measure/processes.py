@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import psutil
 
-from crashloop.cluster.node_processes import Components, Member
+from crashloop.cluster.processes import Components, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo
 from crashloop.measure.held import files_below, folder_of, held_by
 from crashloop.slo.exposition import SeriesKey
@@ -49,7 +49,7 @@ class _Spent(NamedTuple):
 class _Seen:
     """A process at its last sample."""
 
-    def __init__(self, process: psutil.Process, member: Member) -> None:
+    def __init__(self, process: psutil.Process, member: ProcessRole) -> None:
         self.process = process
         self.member = member
         self.parent = 0
@@ -140,7 +140,7 @@ class ProcessAccount:
             self._meet(pid)
         for process in self._harness():
             if process.pid not in self._seen:
-                self._admit(process, Member(HARNESS, "", False))
+                self._admit(process, ProcessRole(HARNESS, "", False))
         for pid, seen in list(self._seen.items()):
             try:
                 seen.look()
@@ -157,7 +157,7 @@ class ProcessAccount:
             elif time.time() - process.create_time() > MAY_BECOME_S:
                 self._strangers.add(pid)
 
-    def _admit(self, process: psutil.Process, member: Member) -> None:
+    def _admit(self, process: psutil.Process, member: ProcessRole) -> None:
         self._seen[process.pid] = _Seen(process, member)
         self._strangers.discard(process.pid)
         key = (member.component, member.node)

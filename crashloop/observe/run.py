@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from crashloop import __version__
-from crashloop.cluster.existing.connection import connect, require
-from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
-from crashloop.cluster.existing.survey import PROXY_RISK
+from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, PROXY_RISK, connect, require_permitted
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
 from crashloop.inference.judging import NodeFinding
@@ -61,7 +59,7 @@ def look(request: ObservationRequest, progress: Progress) -> Observation:
     try:
         subject = f"kubeconfig {request.kubeconfig}: its user lacks permissions for `crashloop observe`."
         remedy = f"Apply {OBSERVE_MANIFEST} with sufficient permissions."
-        require(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
+        require_permitted(api, OBSERVE, request.namespace, subject=subject, remedy=remedy)
         before = nodes_by_name(api)
         _require_sense(request.expected, before)
         kubelets = ConfigzReader(api) if request.read_configz else None

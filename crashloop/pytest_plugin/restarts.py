@@ -5,8 +5,7 @@ from contextlib import suppress
 
 import msgspec
 
-from crashloop.cluster.existing.connection import connect, require
-from crashloop.cluster.existing.permissions import OBSERVE, OBSERVE_MANIFEST
+from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, connect, require_permitted
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.inference.expectation import is_decided, why_early, why_not_followed
 from crashloop.inference.judging import MIN_WAITS, NodeFinding
@@ -42,7 +41,7 @@ class Restarts:
         self._namespace = namespace
         self._api, _ = connect(access.kubeconfig, access.context)
         subject = f"kubeconfig {access.kubeconfig}: its user lacks permissions to watch namespace {namespace}."
-        require(self._api, OBSERVE, namespace, subject=subject, remedy=f"Apply {OBSERVE_MANIFEST}.")
+        require_permitted(self._api, OBSERVE, namespace, subject=subject, remedy=f"Apply {OBSERVE_MANIFEST}.")
         self._before = nodes_by_name(self._api)
         self._watch = LoopWatch(self._api, namespace)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from crashloop.cluster.registry import Offer, Registry
+from crashloop.cluster.provider import Registry, RegistryOffer
 from crashloop.cluster.registry_server import TAG
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Event, Kind
@@ -35,7 +35,7 @@ class ScenarioImages:
         """From now on the tag names this version."""
         image = self._images[container]
         password = None if image.secret is None else PASSWORD
-        offer = Offer(version=version, password=password, answers_after_s=image.answers_after_s)
+        offer = RegistryOffer(version=version, password=password, answers_after_s=image.answers_after_s)
         self._registry.offer(self._repository(container), offer)
 
     def requests(self) -> Iterator[Event]:

@@ -9,8 +9,8 @@ from crashloop.cluster.binaries.ensure import (
     require_controllers,
     require_kubelet,
 )
-from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
+from crashloop.cluster.binaries.versions import own_folder, own_kubelet
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider

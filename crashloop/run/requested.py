@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from crashloop.cluster.binaries.ensure import PROGRAMS
-from crashloop.cluster.binaries.own_binaries import own_folder
 from crashloop.cluster.binaries.skew import check_supported
-from crashloop.cluster.kind.image_names import version_in_tag
+from crashloop.cluster.binaries.versions import own_folder
+from crashloop.cluster.kind.image_choice import version_in_tag
 from crashloop.cluster.providers import LENDING
 from crashloop.errors import UsageError
 from crashloop.requirements import load_requirements

@@ -19,8 +19,8 @@ from typing import TypeVar
 
 import msgspec
 
-from crashloop.cluster.binaries.own_binaries import own_kubelet
 from crashloop.cluster.binaries.skew import check_supported
+from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from crashloop.cluster.binaries.ensure import ensure_busybox
-from crashloop.cluster.large_image import write_large_image
+from crashloop.cluster.images import write_large_image
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import CredentialsRefused, KubeError

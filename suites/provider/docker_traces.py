@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crashloop.cluster.host_settings import MADE_BY_DOCKER
 from crashloop.cluster.kind.docker import CLUSTER_LABEL, Docker
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.processes import CommandFailed
 from crashloop.errors import PrerequisiteError
 
 _OURS = "crashloop-"

@@ -1,7 +1,6 @@
 """The image registry of a cluster: nodes pull from it, and every request is known."""
 
-from crashloop.cluster.provider import Capability, Cluster
-from crashloop.cluster.registry import Offer
+from crashloop.cluster.provider import Capability, Cluster, RegistryOffer
 from crashloop.cluster.registry_server import TAG
 from crashloop.kube.client import KubeApi
 
@@ -19,7 +18,7 @@ def test_a_node_pulls_what_is_offered(kit: Kit, cluster: Cluster, api: KubeApi) 
     kit.needs(Capability.IMAGE_REGISTRY)
     registry = cluster.registry
     assert registry is not None
-    registry.offer(REPOSITORY, Offer(version=1))
+    registry.offer(REPOSITORY, RegistryOffer(version=1))
     node = next(iter(kit.nodes))
     with counting_pod(api, cluster, node=node, image=f"{registry.address}/{REPOSITORY}:{TAG}") as pod:
         pod.count_beyond(1)

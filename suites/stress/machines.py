@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.addresses import MOST_NODES
+from crashloop.cluster.local.bring_up import Machinery
 from crashloop.cluster.local.control_plane import HUB
-from crashloop.cluster.local.executor import Machinery
+from crashloop.cluster.local.layout import MOST_NODES
 from crashloop.cluster.local.namespaces import enter, unwire_node, wire_node
 from crashloop.cluster.local.plan import Blueprint
 from crashloop.cluster.ownership import ClusterStore

@@ -10,15 +10,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from crashloop.cluster.binaries.cache import Cache
 from crashloop.cluster.binaries.components import architecture
 from crashloop.cluster.binaries.ensure import ensure_binaries
+from crashloop.cluster.binaries.provision import Cache
+from crashloop.cluster.files import write_tar
 from crashloop.cluster.images import LONGEST_SLEEP_S, docker_archive, ensure_image_archive, layer_of
 from crashloop.cluster.kind.docker import Docker, chosen_docker
-from crashloop.cluster.kind.node_image import control_plane_images
-from crashloop.cluster.kind.recipe import programs_of
-from crashloop.cluster.runner import run
-from crashloop.cluster.tars import write_tar
+from crashloop.cluster.kind.node_image import control_plane_images, programs_of
+from crashloop.cluster.processes import run
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
 from tools.kindlike.recipe import (

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from crashloop.cluster.binaries.components import CNI_PLUGINS
-from crashloop.cluster.kind.recipe import programs
-from crashloop.cluster.tars import File, Member
+from crashloop.cluster.files import File, Member
+from crashloop.cluster.kind.node_image import programs
 
 NODE_FILES = Path(__file__).parent / "node"
 """Files of the node, at their paths in it."""

@@ -1,7 +1,11 @@
-"""Official releases over HTTP: published sha256 or nothing.
+"""Programs that are downloaded: official releases, with the published sha256 or not at all, and packages of the distribution.
 
 A site gets one chance to answer (settings `first_answer_s`); after that it counts as unreachable for this process, so a host
 without a connection loses seconds, not minutes.
+
+Packages of Debian and Ubuntu are unpacked into the cache and never installed: runc's would replace a user's Docker. The system's
+package lists are used if it has any; otherwise lists are downloaded into the cache, so the system is not changed and root is not
+needed.
 """
 
 import hashlib
@@ -14,8 +18,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path, PurePosixPath
 
-from crashloop.cluster.binaries.components import Component, ReleaseFile
-from crashloop.cluster.binaries.errors import NotAvailable
+from crashloop.cluster.binaries.components import Component, NotAvailable, Package, ReleaseFile
+from crashloop.cluster.processes import CommandFailed, run
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Downloads
 
@@ -66,9 +70,9 @@ class Releases:
                 "The file was not used.\n"
                 f"Try again; if it stays so, set {variable} to another site, or use --bin-dir."
             )
-        _unpack(download, release, folder, component.version, self.arch)
+        _unpack_release(download, release, folder, component.version, self.arch)
         for program in release.members:
-            (folder / f"{program}.sha256").write_text(f"{_sha256(folder / program)}  {program}\n")
+            (folder / f"{program}.sha256").write_text(f"{_sha256_of(folder / program)}  {program}\n")
         download.unlink(missing_ok=True)
 
     def _first_answer(self, base: str, path: str) -> str:
@@ -93,7 +97,7 @@ class Releases:
             with urllib.request.urlopen(url, timeout=self.settings.first_answer_s) as response:
                 answers.put(response.read(CHECKSUM_LIMIT).decode("ascii", errors="replace"))
         except (OSError, http.client.HTTPException) as error:
-            _close(error)
+            _close_response(error)
             answers.put(error)
 
     def _save(self, url: str, destination: Path) -> str:
@@ -104,14 +108,14 @@ class Releases:
                     digest.update(chunk)
                     file.write(chunk)
         except urllib.error.HTTPError as error:
-            _close(error)
+            _close_response(error)
             raise NotAvailable(f"{url}: HTTP {error.code}") from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             raise NotAvailable(f"{url}: {error}") from error
         return digest.hexdigest()
 
 
-def _close(error: Exception) -> None:
+def _close_response(error: Exception) -> None:
     """An HTTPError is an open response too."""
     if isinstance(error, urllib.error.HTTPError):
         error.close()
@@ -127,17 +131,17 @@ def published_sha256(text: str, file_name: str) -> str | None:
     return None
 
 
-def _unpack(download: Path, release: ReleaseFile, folder: Path, version: str, arch: str) -> None:
+def _unpack_release(download: Path, release: ReleaseFile, folder: Path, version: str, arch: str) -> None:
     for program, member in release.members.items():
         target = folder / program
         if not member:
             download.rename(target)
         else:
-            _extract(download, member.format(version=version, arch=arch), target)
+            _extract_member(download, member.format(version=version, arch=arch), target)
         target.chmod(0o755)
 
 
-def _extract(archive: Path, member: str, target: Path) -> None:
+def _extract_member(archive: Path, member: str, target: Path) -> None:
     with tarfile.open(archive) as tar:
         names = {PurePosixPath(name): name for name in tar.getnames()}
         found = names.get(PurePosixPath(member))
@@ -148,6 +152,50 @@ def _extract(archive: Path, member: str, target: Path) -> None:
             shutil.copyfileobj(source, file)
 
 
-def _sha256(path: Path) -> str:
+def _sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+APT_S = 300.0
+
+
+def unpack_package(program: str, package: Package, folder: Path) -> None:
+    """Put a program out of its package into the folder.
+
+    Raises NotAvailable if the host has no apt, or its sources do not have the package.
+    """
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        raise NotAvailable("this is not Debian or Ubuntu: no `apt-get` and `dpkg-deb` on PATH")
+    work = folder / ".package"
+    work.mkdir()
+    archive = _download_package(package, work)
+    run(["dpkg-deb", "-x", archive, work / "root"], describe=f"package {package.name}", timeout_s=60)
+    unpacked = next((work / "root" / path for path in package.paths if (work / "root" / path).is_file()), None)
+    if unpacked is None:
+        raise NotAvailable(f"{archive.name} has no {' or '.join(package.paths)}")
+    unpacked.rename(folder / program)
+    (folder / program).chmod(0o755)
+    shutil.rmtree(work)
+
+
+def _download_package(package: Package, work: Path) -> Path:
+    describe = f"package {package.name}"
+    # apt would drop to the user _apt, which cannot write here
+    apt = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root"]
+    own_lists = ["-o", f"Dir::State::lists={work / 'lists'}", "-o", f"Dir::Cache={work / 'cache'}"]
+    try:
+        run([*apt, "download", package.name], describe=describe, timeout_s=APT_S, cwd=work)
+    except CommandFailed:
+        for needed in ("lists/partial", "cache/archives/partial"):
+            (work / needed).mkdir(parents=True)
+        try:
+            run([*apt, *own_lists, "update"], describe=describe, timeout_s=APT_S, cwd=work)
+            run([*apt, *own_lists, "download", package.name], describe=describe, timeout_s=APT_S, cwd=work)
+        except CommandFailed as error:
+            last = (error.output.strip().splitlines() or ["no output"])[-1]
+            raise NotAvailable(f"`apt-get download {package.name}`: {last}") from error
+    archive = next(work.glob("*.deb"), None)
+    if archive is None:
+        raise NotAvailable(f"`apt-get download {package.name}` left no package")
+    return archive

@@ -4,13 +4,18 @@ import shutil
 from pathlib import Path
 
 from crashloop.cluster.binaries import components
-from crashloop.cluster.binaries.binary_set import BinarySet
-from crashloop.cluster.binaries.cache import CachedEntry
-from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, BinarySource, Component
-from crashloop.cluster.binaries.own_binaries import check_own_versions, own_api_server, own_folder, own_kubelet
-from crashloop.cluster.binaries.provision import Provision
+from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, BinarySet, BinarySource, Component
+from crashloop.cluster.binaries.provision import CachedEntry, Provision
 from crashloop.cluster.binaries.skew import check_controllers, check_skew, check_supported
-from crashloop.cluster.binaries.version_query import NoAnswer, ask_version, is_static
+from crashloop.cluster.binaries.versions import (
+    NoAnswer,
+    ask_version,
+    check_own_versions,
+    is_static,
+    own_api_server,
+    own_folder,
+    own_kubelet,
+)
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
 from crashloop.settings import Settings

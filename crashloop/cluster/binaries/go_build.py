@@ -1,4 +1,8 @@
-"""Builds from the Go module proxy, through the ordinary `go` client with the user's own GOPROXY, GOSUMDB and caches."""
+"""Builds from the Go module proxy, through the ordinary `go` client with the user's own GOPROXY, GOSUMDB and caches.
+
+k8s.io/kubernetes is published as a module, but its own go.mod replaces the staging modules (k8s.io/api, ...) by folders; an
+importer has to replace them by the published modules of the same release (v1.37.1 -> v0.37.1).
+"""
 
 import re
 import shutil
@@ -7,14 +11,78 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from crashloop.cluster.binaries.components import Component, GoDependency, GoInstall
-from crashloop.cluster.binaries.errors import NotAvailable
-from crashloop.cluster.binaries.gomod import generated_go_mod, version_flags
+from crashloop.cluster.binaries.components import Component, GoDependency, GoInstall, NotAvailable
+from crashloop.cluster.processes import CommandFailed, run
 from crashloop.cluster.provider import Progress
-from crashloop.cluster.runner import CommandFailed, run
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.settings import Versions
 from crashloop.spec.version import KubernetesVersion
+
+MODULE = "kube"
+ETCD_MODULES = ("go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/client/v3")
+
+_STAGING_MODULE = re.compile(r"^\s*(?:replace\s+)?(k8s\.io/[a-z0-9.-]+) => \./staging/", re.MULTILINE)
+_GO_DIRECTIVE = re.compile(r"^go (\S+)$", re.MULTILINE)
+
+VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+
+
+def staging_modules(upstream: str) -> tuple[str, ...]:
+    """The staging modules that k8s.io/kubernetes' own go.mod replaces by folders."""
+    return tuple(dict.fromkeys(_STAGING_MODULE.findall(upstream)))
+
+
+def etcd_version(upstream: str) -> str | None:
+    """The etcd release (without `v`) whose modules k8s.io/kubernetes' own go.mod requires."""
+    for module in ETCD_MODULES:
+        match = re.search(rf"^\s*{re.escape(module)} v(\S+)", upstream, re.MULTILINE)
+        if match:
+            return match[1]
+    return None
+
+
+def generated_go_mod(upstream: str, version: KubernetesVersion, *, with_etcd: bool) -> str:
+    """A go.mod for the programs of one Kubernetes version; `go mod tidy` completes it.
+
+    `upstream` is the go.mod of k8s.io/kubernetes at that version.
+    """
+    go = _GO_DIRECTIVE.search(upstream)
+    requires = [f"k8s.io/kubernetes v{version}"]
+    etcd = etcd_version(upstream)
+    if with_etcd and etcd:
+        requires.append(f"{ETCD_MODULES[0]} v{etcd}")
+    staging = f"v0.{version.minor}.{version.patch}"
+    lines = [
+        f"module {MODULE}",
+        "",
+        f"go {go[1]}" if go else "",
+        "",
+        "require (",
+        *(f"\t{required}" for required in requires),
+        ")",
+        "",
+        "replace (",
+        *(f"\t{module} => {module} {staging}" for module in staging_modules(upstream)),
+        ")",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def version_flags(version: KubernetesVersion) -> str:
+    """Linker flags that make the programs report their version, as upstream's hack/lib/version.sh does.
+
+    The module proxy does not know the commit; forty zeros keep its form.
+    """
+    values = {
+        "gitVersion": f"v{version}",
+        "gitMajor": str(version.major),
+        "gitMinor": str(version.minor),
+        "gitTreeState": "clean",
+        "gitCommit": "0" * 40,
+    }
+    settings = [f"-X {package}.{name}={value}" for package in VERSION_PACKAGES for name, value in values.items()]
+    return " ".join(["-s -w", *settings])
+
 
 TEMPLATES = Path(__file__).parent.parent / "kube_build"
 COMMITTED = KubernetesVersion.parse(Versions().kubernetes)
@@ -40,7 +108,7 @@ UNREACHABLE = ("dial tcp", "i/o timeout", "TLS handshake", "connection reset", "
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
 
 
-class _Module(msgspec.Struct, rename="pascal"):
+class _GoModule(msgspec.Struct, rename="pascal"):
     """Output of `go mod download -json` and `go list -m -json`."""
 
     go_mod: str = ""
@@ -57,7 +125,7 @@ def build_component(component: Component, folder: Path, progress: Progress) -> N
     if component.go_install is None:
         _build_module(component, folder, progress)
     else:
-        _install(component, component.go_install, folder, progress)
+        _go_install(component, component.go_install, folder, progress)
 
 
 def _check_go() -> None:
@@ -71,7 +139,7 @@ def _check_go() -> None:
         )
 
 
-def _install(component: Component, recipe: GoInstall, folder: Path, progress: Progress) -> None:
+def _go_install(component: Component, recipe: GoInstall, folder: Path, progress: Progress) -> None:
     packages = tuple(recipe.packages.values())
     versioned = [f"{package}@v{component.version}" for package in packages]
     variable = recipe.version_variable.format(version=component.version)
@@ -88,7 +156,7 @@ def _install(component: Component, recipe: GoInstall, folder: Path, progress: Pr
                 ["go", "build", "-mod=mod", *flags, "-o", f"{folder}/", *packages],
             ]
         for argv in commands:
-            _go(argv, f"build of {component.label}", BUILD_S, cwd=Path(module), env={"GOBIN": str(folder)})
+            _run_go(argv, f"build of {component.label}", BUILD_S, cwd=Path(module), env={"GOBIN": str(folder)})
 
 
 def prepare_module(
@@ -106,9 +174,9 @@ def prepare_module(
             shutil.copy(TEMPLATES / name, module)
     else:
         with progress.step(f"resolving the Go modules of {label}"):
-            _resolve(version, module, with_etcd="etcd" in programs)
+            _resolve_module(version, module, with_etcd="etcd" in programs)
     with progress.step(f"downloading the Go modules of {label}"):
-        _go(["go", "list", "-mod=readonly", "-deps", "."], f"Go modules of {label}", MODULES_S, cwd=module)
+        _run_go(["go", "list", "-mod=readonly", "-deps", "."], f"Go modules of {label}", MODULES_S, cwd=module)
 
 
 def compile_module(
@@ -117,7 +185,7 @@ def compile_module(
     """Compile such a module into one binary, with further flags of `go build`. Raises what `build_component` raises."""
     argv = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-tags", "providerless", *flags]
     argv += ["-ldflags", version_flags(version), "-o", str(binary), "."]
-    _go(argv, f"build of {label}", BUILD_S, cwd=module)
+    _run_go(argv, f"build of {label}", BUILD_S, cwd=module)
 
 
 def _build_module(component: Component, folder: Path, progress: Progress) -> None:
@@ -150,16 +218,16 @@ def require_module(version: KubernetesVersion, folder: Path) -> None:
         raise _no_such_version(version, folder) from error
 
 
-def _resolve(version: KubernetesVersion, module: Path, *, with_etcd: bool) -> None:
+def _resolve_module(version: KubernetesVersion, module: Path, *, with_etcd: bool) -> None:
     download = ["go", "mod", "download", "-json", f"{KUBERNETES_MODULE}@v{version}"]
     try:
         answer = run(download, describe="module proxy", timeout_s=MODULES_S, env=ENVIRONMENT, cwd=module)
     except CommandFailed as error:
         raise _no_such_version(version, module) from error
-    upstream = Path(msgspec.json.decode(answer, type=_Module).go_mod).read_text()
+    upstream = Path(msgspec.json.decode(answer, type=_GoModule).go_mod).read_text()
     (module / "go.mod").write_text(generated_go_mod(upstream, version, with_etcd=with_etcd))
     # -e: some k8s.io/sample-* modules were not published for every release, and nothing here imports them
-    _go(["go", "mod", "tidy", "-e"], f"Go modules of Kubernetes {version}", MODULES_S, cwd=module)
+    _run_go(["go", "mod", "tidy", "-e"], f"Go modules of Kubernetes {version}", MODULES_S, cwd=module)
 
 
 def _no_such_version(version: KubernetesVersion, module: Path) -> Exception:
@@ -168,7 +236,7 @@ def _no_such_version(version: KubernetesVersion, module: Path) -> Exception:
         answer = run(listing, describe="module proxy", timeout_s=60, env=ENVIRONMENT, cwd=module)
     except CommandFailed as unanswered:
         return NotAvailable(f"the Go module proxy does not answer ({_last_line(unanswered.output)})")
-    served = msgspec.json.decode(answer, type=_Module).versions
+    served = msgspec.json.decode(answer, type=_GoModule).versions
     if f"v{version}" in served:
         return NotAvailable(f"the Go module proxy lists Kubernetes {version} but does not serve it")
     same_minor = [name for name in served if name.startswith(f"v{version.major}.{version.minor}.") and "-" not in name]
@@ -176,7 +244,7 @@ def _no_such_version(version: KubernetesVersion, module: Path) -> Exception:
     return UsageError(f"Kubernetes version {version}: the Go module proxy has no such release.\n{known}".strip())
 
 
-def _go(
+def _run_go(
     argv: list[str], describe: str, timeout_s: float, *, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> None:
     try:

@@ -1,7 +1,9 @@
-"""A kind cluster that is up."""
+"""A kind cluster that is up, and the logs and configurations of its nodes, copied into one folder per node."""
 
 import itertools
+import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,19 +12,14 @@ import msgspec
 
 from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.bring_up import BringUp, kind_of
-from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.host_paths import RUNTIME_SOCKET, roots
-from crashloop.cluster.kind.init_system import DIALECTS, KUBELET, RUNTIME, Dialect
+from crashloop.cluster.kind.docker import RUNTIME_SOCKET, Docker, roots
 from crashloop.cluster.kind.kubelet_trial import candidate_plan, try_candidate
-from crashloop.cluster.kind.logs import collect_logs
-from crashloop.cluster.kind.owned_objects import require_unused
-from crashloop.cluster.kind.plan import Blueprint, NodePlan
-from crashloop.cluster.kind.teardown import remove_cluster
+from crashloop.cluster.kind.plan import CONTROL_PLANE, DIALECTS, KUBELET, RUNTIME, Blueprint, Dialect, Init, NodePlan
+from crashloop.cluster.kind.teardown import remove_cluster, require_unused
 from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.processes import Starter
+from crashloop.cluster.processes import CommandFailed, Starter
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress, lacking
-from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
@@ -30,6 +27,58 @@ from crashloop.kube.errors import KubeError
 from crashloop.progress import SilentProgress
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until
+
+_CONFIGURATIONS = {
+    "kubelet.yaml": "/var/lib/kubelet/config.yaml",
+    "kubelet-arguments.env": "/var/lib/kubelet/kubeadm-flags.env",
+    "containerd.toml": "/etc/containerd/config.toml",
+}
+_COPY_S = 120.0
+_AT_ONCE = 4
+
+log = logging.getLogger(__name__)
+
+
+def collect_logs(blueprint: Blueprint, destination: Path) -> None:
+    """Copy all logs, readable for every user; unreadable ones are logged and left out."""
+    docker = Docker(blueprint.docker)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(lambda node: _collect_node(blueprint, docker, node, destination), blueprint.nodes))
+    pods = destination / CONTROL_PLANE / "pods"
+    container = blueprint.control_plane.container
+    try:
+        docker.run(
+            "cp", f"{container}:/var/log/pods", str(pods), describe="logs of the control plane", timeout_s=_COPY_S
+        )
+        if blueprint.image.init is Init.SYSTEMD:
+            kind_of(blueprint).export_logs(destination / "kind")
+    except CommandFailed as error:
+        log.warning("%s", error)
+    make_readable(destination)
+
+
+def make_readable(folder: Path) -> None:
+    """Make a folder and its contents readable for every user (`chmod -R a+rX`): Docker copies modes, and pod logs have 0640."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o555 if path.is_dir() or mode & 0o111 else 0o444))
+
+
+def _collect_node(blueprint: Blueprint, docker: Docker, node: NodePlan, destination: Path) -> None:
+    dialect = DIALECTS[blueprint.image.init]
+    commands = {f"{service}.log": dialect.argv(dialect.log, service) for service in (KUBELET, RUNTIME)}
+    commands |= {name: ("cat", path) for name, path in _CONFIGURATIONS.items()}
+    folder = destination / (CONTROL_PLANE if node.profile is None else node.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, command in commands.items():
+        try:
+            text = docker.execute(node.container, *command, describe=f"{name} of {node.name}", timeout_s=_COPY_S)
+        except CommandFailed as error:
+            log.warning("%s", error)
+        else:
+            (folder / name).write_text(text)
+
 
 STOPS_WITHIN_S = 60.0
 RUNS_WITHIN_S = 30.0
@@ -87,7 +136,7 @@ class KindCluster:
                 Node(
                     name=node.name,
                     host_name=node.container,
-                    profile=_profile(node).name,
+                    profile=_worker_profile(node).name,
                     runtime_socket=sockets.get(node.name),
                     kubelet_log=str(self._kubelet_log(node, reached.get(node.container))),
                 )
@@ -243,7 +292,7 @@ class KindCluster:
         raise ClusterError(f"cluster {self._blueprint.cluster}: there is no node {name!r}; its nodes: {known}.")
 
 
-def _profile(node: NodePlan) -> KubeletProfile:
+def _worker_profile(node: NodePlan) -> KubeletProfile:
     assert node.profile is not None
     return node.profile
 

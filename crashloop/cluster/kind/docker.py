@@ -1,12 +1,14 @@
-"""The requests to Docker, through its own client, which `kind` uses as well."""
+"""Docker, through its own client, which `kind` uses as well: requests, and paths on this host into a container's file system."""
 
 import json
 import os
+import socket
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crashloop.cluster.runner import CommandFailed, run
+from crashloop.cluster.processes import CommandFailed, run
 
 ANSWER_S = 60.0
 """A daemon on two busy cores that starts ten containers answers within a few seconds."""
@@ -119,3 +121,35 @@ def chosen_docker(environment: Mapping[str, str] = os.environ) -> Docker:
     address = Docker().run(*words, describe="docker context").strip()
     # To the client an empty value is no value, and it hides the value of a later process.
     return Docker({"DOCKER_HOST": address, **{name: environment.get(name, "") for name in TLS_VARIABLES}})
+
+
+RUNTIME_SOCKET = "run/containerd/containerd.sock"
+
+
+def may_reach() -> bool:
+    """Whether this process may read others' file systems in /proc (proc(5), /proc/pid/root)."""
+    return sys.platform == "linux" and os.geteuid() == 0
+
+
+def roots(docker: Docker, containers: tuple[str, ...]) -> dict[str, Path]:
+    """Path on this host of every container's root folder, if it is in reach.
+
+    A process id from another machine's Docker, or from a virtual machine, is another process here: the host name differs.
+    """
+    if not may_reach():
+        return {}
+    found = {name: Path(f"/proc/{pid}/root") for name, pid in docker.process_ids(containers).items() if pid}
+    return {name: root for name, root in found.items() if _host_name_in(root) == name and _runtime_accepts(root)}
+
+
+def _host_name_in(root: Path) -> str:
+    try:
+        return (root / "etc/hostname").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _runtime_accepts(root: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(str(root / RUNTIME_SOCKET)) == 0

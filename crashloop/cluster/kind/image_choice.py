@@ -7,14 +7,30 @@ from pathlib import Path
 
 from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.image_names import OWN, official_image, version_in_tag
 from crashloop.cluster.kind.node_image import LABEL, ensure_own_image
 from crashloop.cluster.kind.plan import Init, NodeImage
+from crashloop.cluster.processes import CommandFailed
 from crashloop.cluster.provider import ClusterRequest, Progress
-from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.settings import Settings
 from crashloop.spec.version import KubernetesVersion
+
+OFFICIAL = "kindest/node"
+OWN = "own"
+"""The value of --node-image for an image that crashloop builds from its binaries."""
+_VERSION_IN_TAG = re.compile(r":v?(\d+\.\d+\.\d+)[^/@]*(?:@.*)?$")
+
+
+def official_image(version: str) -> str:
+    """kind's own image of a version; not every version has one."""
+    return f"{OFFICIAL}:v{KubernetesVersion.parse(version)}"
+
+
+def version_in_tag(image: str | None) -> str | None:
+    """The Kubernetes version at the start of an image's tag, as in kind's own images; None without one."""
+    match = _VERSION_IN_TAG.search(image or "")
+    return match[1] if match else None
+
 
 PULL_S = 1800.0
 """Some 400 MB; the daemon itself gives up on a registry that does not answer after 15 s."""
@@ -60,7 +76,7 @@ class Choice:
                 self._pull(name)
             except CommandFailed as error:
                 raise PrerequisiteError(
-                    f"--node-image {name}: Docker does not have it and cannot pull it ({_last_line(error)}).\n"
+                    f"--node-image {name}: Docker does not have it and cannot pull it ({_last_line_printed(error)}).\n"
                     f"Pull or load it yourself, or give --node-image {OWN} for one that crashloop builds."
                 ) from error
         reason = self._cannot_boot(name)
@@ -91,7 +107,7 @@ class Choice:
             try:
                 self._pull(official)
             except CommandFailed as error:
-                return f"it cannot be pulled ({_last_line(error).rpartition(': ')[2]})"
+                return f"it cannot be pulled ({_last_line_printed(error).rpartition(': ')[2]})"
         return self._cannot_boot(official)
 
     def _cannot_boot(self, name: str) -> str | None:
@@ -144,10 +160,10 @@ class Choice:
             return self._docker.run(*look, describe=f"node image {name}")
         except CommandFailed as error:
             raise UsageError(
-                f"node image {name}: `{program} {argument}` does not work in it ({_last_line(error)}).\n"
+                f"node image {name}: `{program} {argument}` does not work in it ({_last_line_printed(error)}).\n"
                 "Expected an image made for `kind`."
             ) from error
 
 
-def _last_line(error: CommandFailed) -> str:
+def _last_line_printed(error: CommandFailed) -> str:
     return (error.output.strip().splitlines() or ["it printed nothing"])[-1].rstrip(".")

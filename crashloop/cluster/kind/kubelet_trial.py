@@ -1,4 +1,4 @@
-"""Tries a kubelet configuration inside a node's container; see crashloop.cluster.kubelet_trials."""
+"""Tries a kubelet configuration inside a node's container; see crashloop.cluster.kubelets."""
 
 import json
 import os
@@ -10,16 +10,19 @@ import msgspec
 import yaml
 
 from crashloop.cluster.images import SANDBOX_IMAGE
-from crashloop.cluster.kind.config import SHARED
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.plan import Blueprint, NodePlan, mounted
-from crashloop.cluster.kubelet_config import KubeletSetting, as_yaml, drop_in_files, kubelet_config
-from crashloop.cluster.kubelet_trials import candidate_event, watch_candidate
-from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.cluster.node_layout import NodeLayout
-from crashloop.cluster.processes import Starter, is_alive, wait_gone
-from crashloop.cluster.runner import CommandFailed
-from crashloop.cluster.runtime_config import containerd_toml
+from crashloop.cluster.kind.plan import SHARED, Blueprint, NodePlan, mounted
+from crashloop.cluster.kubelets import (
+    KubeletProgram,
+    KubeletSetting,
+    as_yaml,
+    candidate_event,
+    drop_in_files,
+    kubelet_config,
+    watch_candidate,
+)
+from crashloop.cluster.node_files import NodeLayout, containerd_toml
+from crashloop.cluster.processes import CommandFailed, Starter, is_alive, wait_gone
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event, Kind
 from crashloop.spec.profile import KubeletProfile
@@ -117,8 +120,8 @@ def try_candidate(
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     if plan.program is not None:
-        _copy(Path(plan.program), folder / "kubelet")
-    kubeconfig = _kubeconfig(blueprint.layout.kubeconfig, plan.port)
+        _bring_program(Path(plan.program), folder / "kubelet")
+    kubeconfig = _kubelet_kubeconfig(blueprint.layout.kubeconfig, plan.port)
     script = ("sh", f"{plan.folder}/candidate.sh")
     argv = (*script, "run", plan.root, plan.cgroup, f"{plan.folder}/containerd.toml", plan.runtime_socket, *plan.argv)
     log = folder / "kubelet.log"
@@ -164,14 +167,14 @@ def try_candidate(
         (folder / "kubelet").unlink(missing_ok=True)
 
 
-def _copy(program: Path, to: Path) -> None:
+def _bring_program(program: Path, to: Path) -> None:
     try:
         os.link(program.resolve(), to)
     except OSError:
         shutil.copy(program.resolve(), to)
 
 
-def _kubeconfig(admins: Path, port: int) -> str:
+def _kubelet_kubeconfig(admins: Path, port: int) -> str:
     """The administrator's kubeconfig, with the address of a kubelet inside its node."""
     config: dict[str, Any] = yaml.safe_load(admins.read_text())
     for entry in config["clusters"]:

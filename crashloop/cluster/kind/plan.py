@@ -1,12 +1,24 @@
-"""The plan of a kind cluster. Pure data, written to its state folder, so that another process can attach to it."""
+"""The plan of a kind cluster: its nodes, how their services are operated, and the texts that `kind` and the nodes read. Pure.
+
+The blueprint is written to the state folder, so that another process can attach to the cluster. The configuration that `kind`
+makes a cluster from is kind.x-k8s.io/v1alpha4. A node's KubeletConfiguration is a patch, merged over the one from kubeadm and
+`kind` (RFC 7386): the profile's fragment is merged last and word for word, nulls included, and its drop-in files on top: a node
+has no directory of them.
+"""
 
 from enum import StrEnum
 from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 import msgspec
+import yaml
 
-from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.spec.profile import KubeletProfile
+from crashloop.cluster.kubelets import KubeletProgram, shared_host_config
+from crashloop.cluster.node_files import cni_conflist
+from crashloop.resources import MANIFESTS
+from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, merged, node_name
+from crashloop.spec.version import KubernetesVersion
 
 CONTROL_PLANE = "control-plane"
 
@@ -127,3 +139,174 @@ class Layout:
     def kubelet_log(self, name: str) -> Path:
         """The kubelet's log, written by a follower if the node's files cannot be read from here."""
         return self.root / f"{name}.kubelet.log"
+
+
+KUBELET = "kubelet"
+RUNTIME = "containerd"
+
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """Shell commands in a node; `{service}` is filled in."""
+
+    start: str
+    stop: str
+    """Ends the service with SIGTERM; returns once it has ended, and it stays down."""
+    kill: str
+    """The same with SIGKILL."""
+    exits: str
+    """Prints the exit code of every time that the service ended by itself, one per line."""
+    follow_log: str
+    """Prints the service's log and follows it."""
+    log: str
+    """Prints the service's log."""
+    log_file: str | None
+    """Path in the node of the service's log, where it is a file."""
+
+    def argv(self, command: str, service: str) -> tuple[str, ...]:
+        """One of the commands for a service."""
+        return ("sh", "-c", command.format(service=service))
+
+
+DIALECTS = {
+    Init.SERVICE: Dialect(
+        start="/kind/service start {service}",
+        stop="/kind/service stop {service}",
+        kill="/kind/service kill {service}",
+        exits="/kind/service exits {service}",
+        follow_log="exec tail -n +1 -F /var/log/{service}.log",
+        log="exec cat /var/log/{service}.log",
+        log_file="/var/log/{service}.log",
+    ),
+    Init.SYSTEMD: Dialect(
+        start="systemctl start {service}",
+        stop="systemctl stop {service}",
+        # The unit would restart itself a second later; stopping it prevents that.
+        kill="systemctl kill --kill-whom=main --signal=KILL {service}; systemctl stop {service}",
+        exits="journalctl --unit={service} --output=cat"
+        " | sed -n 's/.*Main process exited, code=exited, status=\\([0-9]*\\).*/\\1/p'",
+        follow_log="exec journalctl --unit={service} --output=cat --lines=all --follow",
+        log="exec journalctl --unit={service} --output=cat",
+        log_file=None,
+    ),
+}
+
+
+def kubelet_patch(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
+    """The patch over the configuration that kubeadm writes for a node."""
+    base = {
+        **shared_host_config(kubernetes_version=node.kubelet_version, cgroup_version=blueprint.cgroup_version),
+        **_init_settings(blueprint.image.init),
+        "resolvConf": "/crashloop/resolv.conf",
+        "logging": {"verbosity": 2},
+    }
+    if node.profile is None:
+        return base
+    # Only the control plane's own pods come from files.
+    return merged({**base, "staticPodPath": None}, node.profile.merged)
+
+
+def _init_settings(init: Init) -> dict[str, Any]:
+    if init is Init.SYSTEMD:
+        return {}
+    return {"cgroupDriver": "cgroupfs", "cgroupRoot": "/"}
+
+
+KIND_MANIFESTS = MANIFESTS / "kind"
+SHARED = "/crashloop"
+"""Where a node sees its folder, read-only."""
+PATCHES = "patches"
+STORAGE = "storage.yaml"
+"""Only on the control plane, instead of kind's own storage (pkg/cluster/internal/create/actions/installstorage)."""
+CNI = "10-crashloop.conflist"
+ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
+"""From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
+
+
+def cluster_config(blueprint: Blueprint) -> str:
+    """Input of `kind create cluster --config`."""
+    config: dict[str, Any] = yaml.safe_load((KIND_MANIFESTS / "cluster.yaml").read_text())
+    patches: list[dict[str, Any]] = yaml.safe_load((KIND_MANIFESTS / "kubeadm.yaml").read_text())
+    config["name"] = blueprint.kind_name
+    config["kubeadmConfigPatches"] = [_block_yaml(_with_arguments(patch, blueprint)) for patch in patches]
+    config["nodes"] = [_node_entry(blueprint, node) for node in blueprint.nodes]
+    return _block_yaml(config)
+
+
+def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
+    """Files in a node's folder: path below it -> text."""
+    storage = {} if node.profile else {STORAGE: (KIND_MANIFESTS / STORAGE).read_text()}
+    return {
+        # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
+        f"{PATCHES}/kubeletconfiguration+merge.yaml": _block_yaml(kubelet_patch(blueprint, node)),
+        "resolv.conf": "# Pods of this cluster have no name service.\n",
+        CNI: cni_conflist(pods=f"10.244.{node.index}.0/24"),
+        **storage,
+    }
+
+
+def describe(blueprint: Blueprint) -> str:
+    """The plan of a cluster as a text for people: the configuration that `kind` reads, and the files of every node."""
+    parts = [f"# kind create cluster --name {blueprint.kind_name}\n\n{indent(cluster_config(blueprint), '    ')}"]
+    for node in blueprint.nodes:
+        for path, text in node_files(blueprint, node).items():
+            parts.append(f"## file {blueprint.layout.node(node.name) / path}\n\n{indent(text, '    ')}")
+    return "\n".join(parts)
+
+
+def _node_entry(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
+    folder = blueprint.layout.node(node.name)
+    mounts = [(folder, SHARED), (folder / CNI, f"/etc/cni/net.d/{CNI}")]
+    if node.kubelet is not None:
+        mounts.append((Path(node.kubelet), "/usr/bin/kubelet"))
+    joins = node is not blueprint.control_plane
+    if not joins:
+        mounts.append((folder / STORAGE, "/kind/manifests/default-storage.yaml"))
+    kubeadm: dict[str, Any] = {
+        "kind": "JoinConfiguration" if joins else "InitConfiguration",
+        "patches": {"directory": f"{SHARED}/{PATCHES}"},
+    }
+    if joins:
+        kubeadm["nodeRegistration"] = {"name": node.name}
+    return {
+        "role": "worker" if joins else "control-plane",
+        "image": blueprint.image.name,
+        "labels": {} if node.profile is None else {PROFILE_LABEL: node_name(node.profile.name)},
+        "extraMounts": [{"hostPath": str(here), "containerPath": there, "readOnly": True} for here, there in mounts],
+        "kubeadmConfigPatches": [_block_yaml(kubeadm)],
+    }
+
+
+def _with_arguments(patch: dict[str, Any], blueprint: Blueprint) -> dict[str, Any]:
+    """The patch with its `extraArgs` in the shape of the version's kubeadm, and the gates of the control plane."""
+    if patch["kind"] != "ClusterConfiguration":
+        return patch
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(blueprint.feature_gates.items()))
+    result: dict[str, Any] = {"kind": patch["kind"]}
+    for component in ("apiServer", "controllerManager", "scheduler"):
+        arguments = patch.get(component, {}).get("extraArgs", {}) | ({"feature-gates": gates} if gates else {})
+        if arguments:
+            result[component] = {"extraArgs": _argument_shape(arguments, blueprint)}
+    result["etcd"] = {"local": {"extraArgs": _argument_shape(patch["etcd"]["local"]["extraArgs"], blueprint)}}
+    return result
+
+
+def _argument_shape(arguments: dict[str, str], blueprint: Blueprint) -> dict[str, str] | list[dict[str, str]]:
+    release = KubernetesVersion.parse(blueprint.image.kubernetes_version).release
+    if release < ARGUMENTS_ARE_A_LIST_SINCE:
+        return arguments
+    return [{"name": name, "value": value} for name, value in arguments.items()]
+
+
+class _BlockDumper(yaml.SafeDumper):
+    """Writes multi-line strings as YAML blocks, so that embedded documents stay readable."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_BlockDumper.add_representer(str, _represent_text)
+
+
+def _block_yaml(value: Any) -> str:
+    return yaml.dump(value, Dumper=_BlockDumper, sort_keys=False, width=1000)

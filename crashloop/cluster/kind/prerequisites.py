@@ -9,15 +9,25 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from crashloop.cluster import inotify
-from crashloop.cluster.binaries.version_query import is_executable_file
-from crashloop.cluster.inotify import Inotify, inotify_of_host, inotify_problems
+from crashloop.cluster.binaries.versions import is_executable_file
 from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.plan import CONTROL_PLANE, kind_name
-from crashloop.cluster.names import check_names
-from crashloop.cluster.prerequisites import NODE_MEMORY, SYSTEMD_MEMORY, Problem, memory_problems, require_none
+from crashloop.cluster.prerequisites import (
+    CONTROL_PLANE_INOTIFY,
+    NODE_INOTIFY,
+    NODE_MEMORY,
+    SYSTEMD_INOTIFY,
+    SYSTEMD_MEMORY,
+    Inotify,
+    Problem,
+    check_names,
+    inotify_of_host,
+    inotify_problems,
+    memory_problems,
+    require_none,
+)
+from crashloop.cluster.processes import CommandFailed
 from crashloop.cluster.provider import ClusterRequest
-from crashloop.cluster.runner import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
 
 OLDEST_DOCKER = (23, 0)
@@ -101,8 +111,8 @@ def problems(facts: DockerFacts, *, nodes: int, systemd: bool) -> Iterator[Probl
         yield problem
     memory = NODE_MEMORY + (SYSTEMD_MEMORY if systemd else 0)
     yield from memory_problems(facts.memory_available, nodes=nodes + 1, of_each=memory)
-    instances = inotify.NODE + (inotify.SYSTEMD if systemd else 0)
-    yield from inotify_problems(facts.inotify, needed=inotify.CONTROL_PLANE + (nodes + 1) * instances)
+    instances = NODE_INOTIFY + (SYSTEMD_INOTIFY if systemd else 0)
+    yield from inotify_problems(facts.inotify, needed=CONTROL_PLANE_INOTIFY + (nodes + 1) * instances)
 
 
 def docker_problem(facts: DockerFacts) -> Problem | None:

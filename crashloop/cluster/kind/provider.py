@@ -8,18 +8,15 @@ import msgspec
 from crashloop.cluster.binaries.ensure import check_kubelet, ensure_busybox, ensure_kind
 from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
-from crashloop.cluster.kind.config import describe
-from crashloop.cluster.kind.docker import chosen_docker
-from crashloop.cluster.kind.host_paths import may_reach
-from crashloop.cluster.kind.image_choice import Choice
-from crashloop.cluster.kind.image_names import OWN
-from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, mounted
+from crashloop.cluster.kind.docker import chosen_docker, may_reach
+from crashloop.cluster.kind.image_choice import OWN, Choice
+from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, describe, mounted
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
+from crashloop.cluster.processes import sigterm_as_exit
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
-from crashloop.cluster.signals import sigterm_as_exit
 from crashloop.settings import Settings, resolve_settings
 
 

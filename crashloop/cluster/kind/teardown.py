@@ -1,21 +1,55 @@
 """Removes a kind cluster from the host. It reads the cluster's blueprint, so it works after the owner has ended.
 
 It talks to Docker directly: `kind delete cluster` does so too, but also reads the user's own kubeconfig, and removes every
-container with the cluster's name.
+container with the cluster's name. Names do not prove that a Docker object belongs to a cluster: another state folder, or `kind`
+itself, may use them too.
 """
 
 import logging
 from pathlib import Path
 
+from crashloop.cluster.host_settings import unmount_below
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.owned_objects import own_containers, strangers
 from crashloop.cluster.kind.plan import Blueprint
-from crashloop.cluster.mounts import unmount_below
 from crashloop.cluster.ownership import OutOfReach, read_blueprint
-from crashloop.cluster.processes import kill_until_gone, marked_processes
-from crashloop.cluster.runner import CommandFailed
-from crashloop.errors import PrerequisiteError
+from crashloop.cluster.processes import CommandFailed, kill_until_gone, marked_processes
+from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.waiting import wait_until
+
+_DOCKER_DESKTOP = "/host_mnt"
+"""Path of the host's files in the virtual machine of Docker Desktop."""
+
+
+def require_unused(docker: Docker, blueprint: Blueprint) -> None:
+    """Raise UsageError if Docker has containers or a network with the name of a new cluster."""
+    name = blueprint.kind_name
+    found = [f"container {container}" for container in docker.containers_of(name)]
+    found += [f"network {name}"] if docker.has_network(name) else []
+    if found:
+        raise UsageError(
+            f"cluster {blueprint.cluster!r}: Docker has {', '.join(found)}, not made by crashloop.\n"
+            f"Choose another name, or remove those: `kind delete cluster --name {name}`, "
+            f"`docker network rm {name}`."
+        )
+
+
+def own_containers(docker: Docker, blueprint: Blueprint) -> list[str]:
+    """Names of the cluster's containers."""
+    return [name for name in docker.containers_of(blueprint.kind_name) if _mounts_state_folder(docker, name, blueprint)]
+
+
+def strangers(docker: Docker, blueprint: Blueprint) -> list[str]:
+    """Names of containers on the cluster's network that are not the cluster's."""
+    return [
+        name for name in docker.containers_on(blueprint.kind_name) if not _mounts_state_folder(docker, name, blueprint)
+    ]
+
+
+def _mounts_state_folder(docker: Docker, container: str, blueprint: Blueprint) -> bool:
+    """Whether it mounts a file of the state folder, as every node does."""
+    sources = (Path(source.removeprefix(_DOCKER_DESKTOP)) for source in docker.mounts(container))
+    return any(source.is_relative_to(blueprint.layout.root) for source in sources)
+
 
 LOOK_AGAIN_S = 1.0
 """The daemon may still be creating a container or a network for a client that was just killed."""
@@ -44,7 +78,7 @@ def remove_cluster(blueprint: Blueprint) -> None:
     try:
         _remove_from(docker, blueprint, interrupted=interrupted)
     except (PrerequisiteError, CommandFailed) as error:
-        if not _answers(docker):
+        if not _docker_answers(docker):
             where = blueprint.docker.get("DOCKER_HOST", "the local one")
             raise OutOfReach(
                 f"cluster {blueprint.cluster!r}: its Docker ({where}) does not answer, so its containers cannot be removed.\n"
@@ -93,7 +127,7 @@ def _network_is_gone(docker: Docker, blueprint: Blueprint) -> bool:
     return True
 
 
-def _answers(docker: Docker) -> bool:
+def _docker_answers(docker: Docker) -> bool:
     try:
         docker.run("version", describe="docker version")
     except (PrerequisiteError, CommandFailed):

@@ -1,27 +1,179 @@
-"""Carries out the plans of the control plane and of the nodes, in parallel where their order allows it."""
+"""Carries out the plans of the control plane and of the nodes, in parallel where their order allows it.
 
+Machinery starts the processes of one cluster and knows their ids. Admin makes the requests of bring-up to API server and
+kubelets: JSON over HTTPS with the administrator's certificate.
+"""
+
+import http.client
+import json
 import socket
+import ssl
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
-from crashloop.cluster import runner
-from crashloop.cluster.files import write_file
+from crashloop.cluster import processes
+from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.addresses import Network
-from crashloop.cluster.local.api import Admin, RequestFailed
-from crashloop.cluster.local.certificates import Authority, create_signing_key
 from crashloop.cluster.local.control_plane import ADMIN, HUB
-from crashloop.cluster.local.executor import Machinery, log_excerpt
-from crashloop.cluster.local.kubeconfigs import self_contained_kubeconfig
-from crashloop.cluster.local.layout import ClusterLayout
-from crashloop.cluster.local.ledger import Cgroup, HostLink
-from crashloop.cluster.local.namespaces import wire_hub, wire_node
-from crashloop.cluster.local.plan import ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.processes import Daemon
-from crashloop.errors import ClusterError
+from crashloop.cluster.local.credentials import Authority, create_signing_key, self_contained_kubeconfig
+from crashloop.cluster.local.layout import ClusterLayout, Network
+from crashloop.cluster.local.namespaces import HOLDER, enter, wire_hub, wire_node
+from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
+from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.waiting import WaitTimeout, wait_until
+
+HOLDER_ROLE = "holder"
+
+
+class Machinery:
+    """Starts the processes of one cluster and writes each into the ledger."""
+
+    def __init__(self, layout: ClusterLayout) -> None:
+        self.layout = layout
+        self.ledger = Ledger(layout.root)
+        self.starter = Starter(layout.root)
+
+    def write(self, folders: tuple[str, ...], files: tuple[FilePlan, ...], links: tuple[LinkPlan, ...] = ()) -> None:
+        """Make folders, write files, and make links or let them point elsewhere."""
+        for folder in folders:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        for file in files:
+            write_file(Path(file.path), file.text)
+        for link in links:
+            Path(link.path).unlink(missing_ok=True)
+            Path(link.path).symlink_to(link.target)
+
+    def hold(self, node: str, log: Path) -> int:
+        """Make the namespaces of the hub or a node; the holder's process id."""
+        daemon = self.starter.start_holder(HOLDER, node=node, log=log)
+        self.ledger.add(Process(role=HOLDER_ROLE, node=node, daemon=daemon))
+        return daemon.pid
+
+    def holder(self, node: str) -> int:
+        """The holder's process id. Raises ClusterError if it has gone."""
+        return self.daemon(HOLDER_ROLE, node).pid
+
+    def start(self, plan: ProcessPlan) -> Daemon:
+        """Start a process in its namespaces."""
+        argv = enter(self.holder(plan.namespace), plan.argv)
+        daemon = self.starter.start(argv, node=plan.node, log=Path(plan.log), search_path=plan.search_path)
+        self.ledger.add(Process(role=plan.role, node=plan.node, daemon=daemon))
+        return daemon
+
+    def daemon(self, role: str, node: str) -> Daemon:
+        """The running process of a role. Raises ClusterError if there is none."""
+        daemon = self.ledger.daemon(role, node)
+        if daemon is None or not is_alive(daemon):
+            raise ClusterError(f"{role} of {node}: it is not running.")
+        return daemon
+
+    def runs(self, plan: ProcessPlan) -> bool:
+        """Whether the process runs; one that has ended while it was starting does not."""
+        daemon = self.ledger.daemon(plan.role, plan.node)
+        return daemon is not None and is_alive(daemon)
+
+    def require_alive(self, plan: ProcessPlan, daemon: Daemon, *, subject: str) -> None:
+        """Raise ProcessEnded with the log's last lines if the process has ended."""
+        if is_alive(daemon):
+            return
+        code = exit_code(daemon)
+        how = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
+        raise ProcessEnded(f"{subject}: {plan.role} ended{how} while it was starting.\n{log_excerpt(plan)}")
+
+
+def log_excerpt(plan: ProcessPlan, lines: int = 12) -> str:
+    """The last lines of a process's log, introduced."""
+    path = Path(plan.log)
+    text = "\n".join(f"  {line[:400]}" for line in last_lines(path, lines).splitlines())
+    return f"Last lines of {path.name}:\n{text}"
+
+
+class RequestFailed(ClusterError):
+    """A request had no success: base of the errors below."""
+
+
+class Unanswered(RequestFailed):
+    """No answer came: no connection, no trust in the server's certificate, or a broken answer."""
+
+
+class Refused(RequestFailed):
+    """The server answered with an HTTP error."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Admin:
+    """Speaks as the cluster's administrator. All of its methods raise Unanswered."""
+
+    def __init__(self, layout: ClusterLayout) -> None:
+        self._tls = ssl.create_default_context(cafile=str(layout.ca_certificate))
+        # As Python 3.13 does by default: on every version a certificate of ours has to keep to RFC 5280.
+        self._tls.verify_flags |= ssl.VERIFY_X509_STRICT
+        self._tls.load_cert_chain(layout.certificate("admin"), layout.key("admin"))
+
+    def ask(self, url: str, *, method: str = "GET", body: dict[str, Any] | None = None, timeout_s: float = 5.0) -> str:
+        """The answer's text. Raises Refused on an HTTP error."""
+        request = urllib.request.Request(url, method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._tls)
+        )
+        try:
+            with opener.open(request, timeout=timeout_s) as answer:
+                return str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read().decode(errors="replace")[:500]
+            raise Refused(f"{method} {url}: answered {error.code}, expected success.\n{text}", error.code) from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            raise Unanswered(f"{method} {url}: no answer ({reason}).") from error
+
+    def ask_json(self, url: str) -> Any:
+        """The answer, decoded."""
+        return json.loads(self.ask(url))
+
+    def answers(self, url: str, expected: str) -> bool:
+        """Whether the answer is exactly `expected`. Raises Refused on an HTTP error, whose text lists the checks that fail."""
+        return self.ask(url) == expected
+
+    def exists(self, url: str) -> bool:
+        """Whether the object is there. Raises Refused for another reason than 404."""
+        try:
+            self.ask(url)
+        except Refused as refused:
+            if refused.status == 404:
+                return False
+            raise
+        return True
+
+    def forget_node(self, api_server: str, name: str) -> None:
+        """Delete the pods of a node that is being removed, and its Node object. Raises Refused."""
+        pods = self.ask_json(f"{api_server}/api/v1/pods?fieldSelector=spec.nodeName={name}")
+        for pod in pods["items"]:
+            meta = pod["metadata"]
+            self.delete(f"{api_server}/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}")
+        self.delete(f"{api_server}/api/v1/nodes/{name}")
+
+    def delete(self, url: str) -> None:
+        """Delete an object without a grace period; a missing object is no error."""
+        try:
+            self.ask(url, method="DELETE", body={"gracePeriodSeconds": 0})
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+
 
 API_READY_S = 60.0
 NODE_READY_S = 60.0
@@ -132,7 +284,7 @@ class BringUp:
             timeout_s=RUNTIME_READY_S,
         )
         if images:
-            runner.run(plan.import_images, describe=f"{subject}: image import", timeout_s=RUNTIME_READY_S)
+            processes.run(plan.import_images, describe=f"{subject}: image import", timeout_s=RUNTIME_READY_S)
 
     def _wait_for_api(self, subject: str) -> None:
         def ready() -> bool:

@@ -1,4 +1,4 @@
-"""A local cluster that is up."""
+"""A local cluster that is up, and trials of kubelet configurations in the namespaces of its nodes."""
 
 import shutil
 import signal
@@ -10,31 +10,68 @@ from typing import Any
 import msgspec
 
 from crashloop.cluster.files import write_file
-from crashloop.cluster.kubelets import Kubelets
+from crashloop.cluster.kubelets import Kubelets, candidate_event, watch_candidate
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.api import Admin, Unanswered
-from crashloop.cluster.local.bring_up import BringUp, accepts
+from crashloop.cluster.local.bring_up import Admin, BringUp, Machinery, RequestFailed, Unanswered, accepts
 from crashloop.cluster.local.control_plane import HUB
-from crashloop.cluster.local.executor import Machinery
-from crashloop.cluster.local.kubelet_trial import try_candidate
+from crashloop.cluster.local.credentials import Authority
+from crashloop.cluster.local.hub import LocalOutages, LocalRegistry, LocalStateMetrics
 from crashloop.cluster.local.namespaces import unwire_node
-from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place
-from crashloop.cluster.local.outages import LocalOutages
+from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_plan, own_place, with_runtime
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
-from crashloop.cluster.local.registry import LocalRegistry
-from crashloop.cluster.local.runtimes import with_runtime
-from crashloop.cluster.local.state_metrics import LocalStateMetrics
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.processes import signal_daemon, wait_gone
+from crashloop.cluster.processes import run, signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
-from crashloop.cluster.runner import run
 from crashloop.errors import UsageError
-from crashloop.history.event import Event
+from crashloop.history.event import Event, Kind
 from crashloop.progress import SilentProgress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until
+
+_CANDIDATE_GONE_S = 10.0
+
+
+def try_candidate(
+    plan: NodePlan, *, machinery: Machinery, bring_up: BringUp, admin: Admin, at_most_s: float
+) -> tuple[Event, ...]:
+    """Start the candidate, watch it and end it; its PROCESS_* events."""
+    layout, node = machinery.layout, plan.kubelet.namespace
+    kubelet_url = f"https://{plan.address}:{plan.kubelet_port}"
+    machinery.write(plan.folders, plan.files, plan.links)
+    Authority.load(layout.ca_certificate, layout.ca_key).issue(plan.certificate)
+    try:
+        bring_up.start_runtime(plan, subject=f"candidate {plan.profile}", images=False)
+        kubelet = machinery.start(plan.kubelet)
+        started = candidate_event(node, Kind.PROCESS_STARTED, pid=kubelet.pid, argv=list(plan.kubelet.argv))
+        return started, *watch_candidate(
+            node,
+            kubelet,
+            Path(plan.kubelet.log),
+            healthy=lambda: admin.answers(f"{kubelet_url}/healthz", "ok"),
+            configz=lambda: _candidate_configz(admin, kubelet_url),
+            not_yet=RequestFailed,
+            at_most_s=at_most_s,
+        )
+    finally:
+        _end_candidate(plan, machinery)
+
+
+def _candidate_configz(admin: Admin, kubelet_url: str) -> object:
+    try:
+        return admin.ask_json(f"{kubelet_url}/configz").get("kubeletconfig")
+    except RequestFailed:
+        return None
+
+
+def _end_candidate(plan: NodePlan, machinery: Machinery) -> None:
+    for process in (plan.kubelet, plan.runtime):
+        daemon = machinery.ledger.daemon(process.role, process.node)
+        if daemon is not None:
+            signal_daemon(daemon, signal.SIGKILL)
+            wait_gone(daemon, describe=f"{process.role} of {process.node}", timeout_s=_CANDIDATE_GONE_S)
+
 
 STOPS_WITHIN_S = 30.0
 RUNS_WITHIN_S = 30.0

@@ -3,10 +3,8 @@
 It runs in its own network namespace, so its ports cannot clash with the host's.
 """
 
-from crashloop.cluster.local.addresses import API_PORT, SERVICE_API_ADDRESS, SERVICE_RANGE, Network
-from crashloop.cluster.local.certificates import CertificatePlan
-from crashloop.cluster.local.kubeconfigs import kubeconfig
-from crashloop.cluster.local.layout import ClusterLayout
+from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
+from crashloop.cluster.local.layout import API_PORT, SERVICE_API_ADDRESS, SERVICE_RANGE, ClusterLayout, Network
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, FilePlan, ProcessPlan, Programs
 
 HUB = "hub"
@@ -20,7 +18,7 @@ _ETCD_PEERS = "http://127.0.0.1:2380"
 def control_plane_plan(blueprint: Blueprint) -> ControlPlanePlan:
     """The control plane of a cluster with TLS, the Node and RBAC authorizers and NodeRestriction."""
     layout, programs, network = blueprint.layout, blueprint.programs, blueprint.network
-    gates = _gates(blueprint.feature_gates)
+    gates = _gate_flags(blueprint.feature_gates)
     return ControlPlanePlan(
         network=network,
         folders=tuple(str(folder) for folder in layout.folders()),
@@ -67,7 +65,7 @@ def _client_kubeconfig(layout: ClusterLayout, network: Network, name: str) -> Fi
 
 
 def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
-    return _process(
+    return _hub_process(
         layout,
         "etcd",
         programs.etcd,
@@ -85,7 +83,7 @@ def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
 
 
 def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gates: tuple[str, ...]) -> ProcessPlan:
-    return _process(
+    return _hub_process(
         layout,
         "kube-apiserver",
         programs.kube_apiserver,
@@ -114,11 +112,11 @@ def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gat
 
 
 def _controller_manager(layout: ClusterLayout, programs: Programs, gates: tuple[str, ...]) -> ProcessPlan:
-    return _process(
+    return _hub_process(
         layout,
         _CONTROLLER_MANAGER,
         programs.kube_controller_manager,
-        *_clients(layout, _CONTROLLER_MANAGER),
+        *_client_flags(layout, _CONTROLLER_MANAGER),
         f"--service-account-private-key-file={layout.service_account_key}",
         f"--root-ca-file={layout.ca_certificate}",
         "--use-service-account-credentials",
@@ -131,20 +129,20 @@ def _controller_manager(layout: ClusterLayout, programs: Programs, gates: tuple[
 
 
 def _scheduler(layout: ClusterLayout, programs: Programs, gates: tuple[str, ...]) -> ProcessPlan:
-    return _process(layout, _SCHEDULER, programs.kube_scheduler, *_clients(layout, _SCHEDULER), *gates)
+    return _hub_process(layout, _SCHEDULER, programs.kube_scheduler, *_client_flags(layout, _SCHEDULER), *gates)
 
 
-def _clients(layout: ClusterLayout, name: str) -> tuple[str, ...]:
+def _client_flags(layout: ClusterLayout, name: str) -> tuple[str, ...]:
     path = layout.client_kubeconfig(name)
     flags = ("--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig")
     return (*(f"{flag}={path}" for flag in flags), "--bind-address=127.0.0.1", "--leader-elect=false")
 
 
-def _process(layout: ClusterLayout, role: str, *argv: str) -> ProcessPlan:
+def _hub_process(layout: ClusterLayout, role: str, *argv: str) -> ProcessPlan:
     return ProcessPlan(role=role, node=HUB, namespace=HUB, argv=argv, log=str(layout.log(role)))
 
 
-def _gates(feature_gates: dict[str, bool]) -> tuple[str, ...]:
+def _gate_flags(feature_gates: dict[str, bool]) -> tuple[str, ...]:
     if not feature_gates:
         return ()
     return ("--feature-gates=" + ",".join(f"{name}={str(on).lower()}" for name, on in sorted(feature_gates.items())),)

@@ -5,8 +5,8 @@ import shutil
 from enum import Enum
 from pathlib import Path
 
-from crashloop.cluster import runner
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster import processes
+from crashloop.cluster.processes import CommandFailed
 
 _PROGRAMS = "/usr/sbin:/sbin"
 """Where modprobe is; users other than root rarely have these folders on their PATH."""
@@ -49,7 +49,7 @@ def _by_modprobe(program: str, alias: str) -> Support:
     """A dry run prints `insmod FILE` for each module, `install COMMAND` where a rule has put a command in its place, and nothing
     for a module that is blacklisted."""
     try:
-        printed = runner.run(
+        printed = processes.run(
             (program, "--dry-run", "--verbose", alias), describe="modprobe", timeout_s=_ANSWERS_WITHIN_S
         )
     except CommandFailed:

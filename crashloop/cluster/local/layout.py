@@ -1,8 +1,99 @@
-"""Where a local cluster keeps its files: pure paths below its state folder."""
+"""Addresses and paths of a local cluster: pure functions of its network number, its state folder and the number of a node.
 
+Theory of operation. Each cluster has a hub: a network namespace with a bridge, in which the control plane runs.
+Every node is a namespace with one cable to that bridge. One more cable leads to the host, for kubectl and the
+recorder. The host sees only that cable, so its firewall and its sysctls do not affect the nodes.
+"""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from crashloop.cluster.node_layout import NodeLayout
+import msgspec
+
+from crashloop.cluster.node_files import NodeLayout
+from crashloop.errors import PrerequisiteError
+
+SERVICE_RANGE = "10.96.0.0/16"
+SERVICE_API_ADDRESS = "10.96.0.1"
+"""First address of the range: that of the Service `kubernetes`."""
+API_PORT = 6443
+REGISTRY_PORT = 5000
+STATE_METRICS_PORT = 5001
+"""Of its metrics about the cluster; those about itself are on the next."""
+MOST_NODES = 200
+
+LINK_PREFIX = "crash-"
+"""Prefix of the names of crashloop's links on the host."""
+
+_PREFIXES = (
+    *(f"10.{number}" for number in range(101, 128)),
+    *(f"10.{number}" for number in range(64, 96)),
+    "198.18",
+    "198.19",
+    *(f"172.{number}" for number in range(20, 32)),
+)
+"""First two bytes of a cluster's network, in order of preference: seldom used at home, in offices and by Docker.
+
+198.18.0.0/15 is for benchmarks (RFC 2544); it is free even where a VPN takes all of 10.0.0.0/8.
+"""
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """The network of one cluster, <prefix>.0.0/16."""
+
+    prefix: str
+
+    @property
+    def all(self) -> IPv4Network:
+        return IPv4Network(f"{self.prefix}.0.0/16")
+
+    @property
+    def hub(self) -> str:
+        """Address of the control plane, and the nodes' way to everything else."""
+        return f"{self.prefix}.0.1"
+
+    @property
+    def host(self) -> str:
+        """The host's own address on the bridge."""
+        return f"{self.prefix}.0.2"
+
+    @property
+    def host_link(self) -> str:
+        """Name of the host's end of the cable."""
+        return f"{LINK_PREFIX}{self.prefix.replace('.', '-')}"
+
+    @property
+    def api_server(self) -> str:
+        return f"https://{self.hub}:{API_PORT}"
+
+    @property
+    def registry(self) -> str:
+        """Host and port of the cluster's image registry."""
+        return f"{self.hub}:{REGISTRY_PORT}"
+
+    def node(self, index: int) -> str:
+        """Address of a node."""
+        return f"{self.prefix}.0.{10 + index}"
+
+    def pods(self, index: int) -> str:
+        """Range of the pods of a node."""
+        return f"{self.prefix}.{1 + index}.0/24"
+
+
+def free_network(in_use: Iterable[IPv4Network | IPv4Address]) -> Network:
+    """The first network that overlaps nothing in use on the host. Raises PrerequisiteError if there is none."""
+    used = [IPv4Network(each) for each in in_use]
+    for prefix in _PREFIXES:
+        network = Network(prefix=prefix)
+        if not any(network.all.overlaps(each) for each in used):
+            return network
+    raise PrerequisiteError(
+        f"provider local: no free network among {_PREFIXES[0]}.0.0/16 and {len(_PREFIXES) - 1} others; "
+        "routes or addresses of this host overlap each of them.\n"
+        "See `ip route`; remove clusters that are no longer needed with `crashloop down --all`."
+    )
+
 
 LONGEST_SOCKET_PATH = 107
 """Bytes of a Unix socket's path on Linux (sun_path, unix(7)), without the closing NUL."""

@@ -19,7 +19,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from crashloop.cluster.host_settings import HOST_FOLDERS
-from crashloop.cluster.local.addresses import Network
+from crashloop.cluster.local.layout import Network
 
 _BRIDGE = "bridge"
 _NODE_LINK = "eth0"

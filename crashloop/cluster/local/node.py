@@ -1,23 +1,27 @@
-"""Plan of a node: its own containerd and its own kubelet, with the profile's configuration. Pure."""
+"""Plan of a node: its own containerd and its own kubelet, with the profile's configuration.
+
+Pure but for `with_runtime`, which gets the container runtime that a profile names; other profiles run with the cluster's.
+"""
 
 from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.kubelet_config import (
+from crashloop.cluster.binaries.ensure import SHIM, ensure_containerd_1
+from crashloop.cluster.kubelets import (
     HEALTHZ_PORT,
     KUBELET_PORT,
+    KubeletProgram,
     KubeletSetting,
     as_yaml,
     drop_in_files,
     kubelet_config,
 )
-from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.cluster.local.certificates import CertificatePlan
-from crashloop.cluster.local.kubeconfigs import kubeconfig
+from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, LinkPlan, NodePlan, ProcessPlan
-from crashloop.cluster.node_layout import NodeLayout
-from crashloop.cluster.runtime_config import cni_conflist, containerd_toml, hosts_toml
+from crashloop.cluster.node_files import CONTAINERD_1, NodeLayout, cni_conflist, containerd_toml, hosts_toml
+from crashloop.cluster.provider import Progress
+from crashloop.settings import Settings
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
 CGROUP_PARENT = "crashloop"
@@ -62,7 +66,7 @@ def node_plan(
 ) -> NodePlan:
     """A kubelet and its runtime at a place."""
     layout = blueprint.layout.node(place.name, place.index)
-    # A process is called like its file, and those of a kubelet are found by that name (crashloop.cluster.node_processes).
+    # A process is called like its file, and those of a kubelet are found by that name (crashloop.cluster.processes).
     is_named = Path(kubelet.path).name == KUBELET
     program = kubelet.path if is_named else str(layout.kubelet_program)
     cgroup = f"{CGROUP_PARENT}/{blueprint.cluster}/{place.name}"
@@ -82,10 +86,10 @@ def node_plan(
     drop_ins = layout.drop_ins / profile.name
     registry = layout.registries / blueprint.network.registry
     texts = {
-        layout.kubeconfig: _kubeconfig(blueprint, layout),
+        layout.kubeconfig: _node_kubeconfig(blueprint, layout),
         layout.kubelet_config: as_yaml(config),
         layout.resolv_conf: "# Pods of this cluster have no name service.\n",
-        layout.runtime_config: _containerd_toml(blueprint, layout),
+        layout.runtime_config: _runtime_toml(blueprint, layout),
         layout.cni_config: cni_conflist(pods=blueprint.network.pods(place.index), addresses=layout.cni_addresses),
         registry / "hosts.toml": hosts_toml(blueprint.network.registry),
         **{drop_ins / name: text for name, text in drop_in_files(profile).items()},
@@ -97,21 +101,21 @@ def node_plan(
         network=blueprint.network,
         cgroup=cgroup,
         folders=tuple(str(folder) for folder in (*layout.folders(), drop_ins, registry)),
-        certificate=_certificate(layout, place),
+        certificate=_node_certificate(layout, place),
         files=tuple(FilePlan(path=str(path), text=text) for path, text in texts.items()),
         address=place.address,
         kubelet_port=config["port"],
-        runtime=_runtime(blueprint, layout, place),
+        runtime=_runtime_process(blueprint, layout, place),
         runtime_socket=str(layout.runtime_socket),
         pod_logs=str(layout.pod_logs),
         chosen_runtime=profile.runtime,
         import_images=_import_images(blueprint, layout.runtime_socket),
         links=() if is_named else (LinkPlan(path=program, target=kubelet.path),),
-        kubelet=_kubelet(layout, place, profile=profile, program=program),
+        kubelet=_kubelet_process(layout, place, profile=profile, program=program),
     )
 
 
-def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: KubeletProfile, program: str) -> ProcessPlan:
+def _kubelet_process(layout: NodeLayout, place: KubeletPlace, *, profile: KubeletProfile, program: str) -> ProcessPlan:
     argv = (
         program,
         f"--config={layout.kubelet_config}",
@@ -128,7 +132,7 @@ def _kubelet(layout: NodeLayout, place: KubeletPlace, *, profile: KubeletProfile
     return ProcessPlan(role=KUBELET, node=place.name, namespace=place.namespace, argv=argv, log=str(layout.kubelet_log))
 
 
-def _runtime(blueprint: Blueprint, layout: NodeLayout, place: KubeletPlace) -> ProcessPlan:
+def _runtime_process(blueprint: Blueprint, layout: NodeLayout, place: KubeletPlace) -> ProcessPlan:
     return ProcessPlan(
         role=RUNTIME,
         node=place.name,
@@ -139,7 +143,7 @@ def _runtime(blueprint: Blueprint, layout: NodeLayout, place: KubeletPlace) -> P
     )
 
 
-def _certificate(layout: NodeLayout, place: KubeletPlace) -> CertificatePlan:
+def _node_certificate(layout: NodeLayout, place: KubeletPlace) -> CertificatePlan:
     return CertificatePlan(
         certificate=str(layout.certificate),
         key=str(layout.key),
@@ -150,7 +154,7 @@ def _certificate(layout: NodeLayout, place: KubeletPlace) -> CertificatePlan:
     )
 
 
-def _kubeconfig(blueprint: Blueprint, layout: NodeLayout) -> str:
+def _node_kubeconfig(blueprint: Blueprint, layout: NodeLayout) -> str:
     return kubeconfig(
         cluster=blueprint.cluster,
         server=blueprint.network.api_server,
@@ -160,7 +164,7 @@ def _kubeconfig(blueprint: Blueprint, layout: NodeLayout) -> str:
     )
 
 
-def _containerd_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
+def _runtime_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
     return containerd_toml(
         layout,
         sandbox_image=blueprint.images.sandbox,
@@ -174,3 +178,18 @@ def _import_images(blueprint: Blueprint, runtime_socket: Path) -> tuple[str, ...
     """The command that gives a node the images of an archive, which comes last."""
     address = f"--address={runtime_socket}"
     return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", blueprint.images.archive)
+
+
+def with_runtime(blueprint: Blueprint, profile: KubeletProfile, settings: Settings, progress: Progress) -> Blueprint:
+    """The blueprint with the programs of the profile's runtime. Raises what `ensure_binaries` raises."""
+    if profile.runtime is None:
+        return blueprint
+    found = ensure_containerd_1(settings, progress)
+    programs = msgspec.structs.replace(
+        blueprint.programs,
+        containerd=str(found.path("containerd")),
+        containerd_config=CONTAINERD_1,
+        shim_dir=str(found.path(SHIM).parent),
+        ctr=str(found.path("ctr")),
+    )
+    return msgspec.structs.replace(blueprint, programs=programs)

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.local.addresses import Network
-from crashloop.cluster.local.certificates import CertificatePlan
-from crashloop.cluster.local.layout import ClusterLayout
-from crashloop.cluster.runtime_config import CONTAINERD_2
+from crashloop.cluster.local.credentials import CertificatePlan
+from crashloop.cluster.local.layout import ClusterLayout, Network
+from crashloop.cluster.node_files import CONTAINERD_2
 from crashloop.errors import ClusterError
 
 

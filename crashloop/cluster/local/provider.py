@@ -1,30 +1,123 @@
-"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd per node."""
+"""The provider `local`: real Kubernetes as plain processes on this host, one kubelet and one containerd per node.
+
+`crashloop up --plan` prints the plan of a cluster as a text for people.
+"""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 
 import msgspec
 
-from crashloop.cluster.binaries.binary_set import BinarySet
+from crashloop.cluster.binaries.components import BinarySet
 from crashloop.cluster.binaries.ensure import ensure_binaries, ensure_controllers
 from crashloop.cluster.images import ImageArchive, ensure_image_archive
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.addresses import Network, free_network
 from crashloop.cluster.local.cluster import LocalCluster
 from crashloop.cluster.local.control_plane import control_plane_plan
-from crashloop.cluster.local.describe import describe_control_plane, describe_node
-from crashloop.cluster.local.host import HostFacts, host_facts
-from crashloop.cluster.local.namespaces import networks_in_use
-from crashloop.cluster.local.node import node_plan, own_place
-from crashloop.cluster.local.plan import Blueprint, Images, Programs
-from crashloop.cluster.local.prerequisites import check_host, check_request, install_missing_tools
-from crashloop.cluster.local.runtimes import with_runtime
+from crashloop.cluster.local.credentials import CertificatePlan
+from crashloop.cluster.local.layout import Network, free_network
+from crashloop.cluster.local.namespaces import HOLDER, networks_in_use
+from crashloop.cluster.local.node import node_plan, own_place, with_runtime
+from crashloop.cluster.local.plan import (
+    Blueprint,
+    ControlPlanePlan,
+    FilePlan,
+    Images,
+    LinkPlan,
+    NodePlan,
+    ProcessPlan,
+    Programs,
+)
+from crashloop.cluster.local.prerequisites import (
+    HostFacts,
+    check_host,
+    check_request,
+    host_facts,
+    install_missing_tools,
+)
 from crashloop.cluster.ownership import ClusterStore, new_facts
+from crashloop.cluster.processes import sigterm_as_exit
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
-from crashloop.cluster.signals import sigterm_as_exit
 from crashloop.settings import Settings, resolve_settings
+
+
+def describe_control_plane(plan: ControlPlanePlan) -> str:
+    """The control plane's part of a plan."""
+    network = plan.network
+    lines = [
+        "# Control plane",
+        "",
+        f"network    {network.all}, API server at {network.api_server}, host at {network.host} on {network.host_link}",
+        f"namespaces hub: {' '.join(HOLDER)}",
+        "",
+        *_certificate_lines(plan.certificates),
+        *_file_lines(plan.files),
+        *_process_lines("start at once", plan.first),
+        *_process_lines("start once /readyz answers ok", plan.once_ready),
+    ]
+    return "\n".join(lines)
+
+
+def describe_node(plan: NodePlan) -> str:
+    """A node's part of a plan."""
+    lines = [
+        f"# Node {plan.name}, profile {plan.profile}",
+        "",
+        f"network    {plan.address}, pods in {plan.network.pods(plan.index)}",
+        f"cgroup     /{plan.cgroup}",
+        "",
+        *_certificate_lines((plan.certificate,)),
+        *_file_lines(plan.files),
+        *_link_lines(plan.links),
+        *_process_lines("start at once", (plan.runtime,)),
+        f"## run once {plan.runtime_socket} accepts connections",
+        "",
+        *_argv_lines(plan.import_images),
+        "",
+        *_process_lines("start once the API server's /readyz answers ok", (plan.kubelet,)),
+    ]
+    return "\n".join(lines)
+
+
+def _certificate_lines(plans: tuple[CertificatePlan, ...]) -> Iterator[str]:
+    for plan in plans:
+        groups = "".join(f", O={each}" for each in plan.organizations)
+        hosts = ", ".join((*plan.addresses, *plan.names))
+        yield f"## certificate {plan.certificate}"
+        yield ""
+        yield f"    CN={plan.common_name}{groups}" + (f", for {hosts}" if hosts else "")
+        yield ""
+
+
+def _link_lines(plans: tuple[LinkPlan, ...]) -> Iterator[str]:
+    for plan in plans:
+        yield f"## link {plan.path} to {plan.target}"
+        yield ""
+
+
+def _file_lines(plans: tuple[FilePlan, ...]) -> Iterator[str]:
+    for plan in plans:
+        yield f"## file {plan.path}"
+        yield ""
+        yield indent(plan.text, "    ")
+
+
+def _process_lines(when: str, plans: tuple[ProcessPlan, ...]) -> Iterator[str]:
+    for plan in plans:
+        yield f"## {when}: {plan.role}, in the namespaces of {plan.namespace}, log {plan.log}"
+        yield ""
+        yield from _argv_lines(plan.argv)
+        yield ""
+
+
+def _argv_lines(argv: tuple[str, ...]) -> Iterator[str]:
+    last = len(argv) - 1
+    for position, word in enumerate(argv):
+        yield ("    " if position == 0 else "      ") + word + ("" if position == last else " \\")
 
 
 class LocalProvider:
@@ -117,8 +210,8 @@ class LocalProvider:
         binaries = ensure_binaries(
             self._settings,
             kubernetes_version=request.kubernetes_version,
-            bin_dir=_path(request.bin_dir),
-            kubelet_binary=_path(request.kubelet_binary),
+            bin_dir=_optional_path(request.bin_dir),
+            kubelet_binary=_optional_path(request.kubelet_binary),
             progress=progress,
         )
         controllers = binaries
@@ -163,5 +256,5 @@ def images_of(archive: ImageArchive) -> Images:
     return Images(archive=str(archive.path), program=archive.program_image, sandbox=archive.sandbox_image)
 
 
-def _path(text: str | None) -> Path | None:
+def _optional_path(text: str | None) -> Path | None:
     return None if text is None else Path(text)

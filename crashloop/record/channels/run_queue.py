@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from crashloop.cluster.node_processes import Components, Member
+from crashloop.cluster.processes import Components, ProcessRole
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.events import Sink, now_ns, recorder_event
@@ -70,12 +70,12 @@ class NodeProcesses:
 
     def __init__(self, info: ClusterInfo) -> None:
         self._components = Components(info)
-        self._members: dict[int, Member] = {}
+        self._members: dict[int, ProcessRole] = {}
         self._young: set[int] = set()
         """Met once and not recognized: what was forked a moment ago is not yet the program that it becomes."""
         self._strangers: set[int] = set()
 
-    def look(self) -> dict[str, dict[int, Member]]:
+    def look(self) -> dict[str, dict[int, ProcessRole]]:
         """The processes of each node whose kubelet is among them."""
         now = set(psutil.pids())
         self._strangers &= now
@@ -84,7 +84,7 @@ class NodeProcesses:
         met = {pid for pid in now - self._strangers - self._members.keys() if not self._recognizes(pid)}
         self._strangers |= met & self._young
         self._young = met - self._strangers
-        nodes: dict[str, dict[int, Member]] = {
+        nodes: dict[str, dict[int, ProcessRole]] = {
             each.node: {} for each in self._members.values() if each.component == KUBELET
         }
         for pid, each in self._members.items():
@@ -132,13 +132,13 @@ class RunQueueChannel(Follower):
             if processes is not None:
                 self._report(processes.look())
 
-    def _report(self, nodes: Mapping[str, Mapping[int, Member]]) -> None:
+    def _report(self, nodes: Mapping[str, Mapping[int, ProcessRole]]) -> None:
         before, before_ns = self._waits, self._looked_ns
         self._waits, self._looked_ns = {}, time.monotonic_ns()
         spent_ns = self._looked_ns - before_ns
         for node, pids in nodes.items():
             # A process that is met only now may have waited long ago; what it waits for counts from now on.
-            grown: list[tuple[Member, list[int]]] = []
+            grown: list[tuple[ProcessRole, list[int]]] = []
             for pid, member in pids.items():
                 with contextlib.suppress(OSError):
                     self._waits[pid] = read_waits(pid)

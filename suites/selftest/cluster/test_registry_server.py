@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.cluster.registry_images import RegistryImages, registry_images
+from crashloop.cluster.images import RegistryImages, registry_images
 from crashloop.cluster.registry_server import server
 
 IMAGES = registry_images(b"a layer", arch="amd64")

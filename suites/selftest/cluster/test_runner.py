@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.processes import STATE_MARK, marked_processes
-from crashloop.cluster.runner import CommandFailed, run
+from crashloop.cluster.processes import STATE_MARK, CommandFailed, marked_processes, run
 from crashloop.errors import PrerequisiteError
 from crashloop.waiting import wait_until
 from suites.selftest.kit.pids import has_ended

@@ -1,7 +1,7 @@
 """A blueprint of a local cluster whose paths are placeholders."""
 
 from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.cluster.local.addresses import Network
+from crashloop.cluster.local.layout import Network
 from crashloop.cluster.local.node import node_plan, own_place
 from crashloop.cluster.local.plan import Blueprint, Images, NodePlan, Programs
 from crashloop.spec.profile import KubeletProfile

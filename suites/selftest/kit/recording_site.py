@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages
-from crashloop.cluster.registry import Registry
+from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages, Registry
 from crashloop.kube.client import KubeApi
 from crashloop.record.active_scenario import ActiveScenario, ScenarioStage
 from crashloop.record.channels.cluster_channels import ClusterChannels

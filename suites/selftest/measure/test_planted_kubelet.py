@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.planted_kubelet.__main__ import script, write_planted
 from bench.planted_kubelet.burner import spent_s
-from crashloop.cluster.binaries.own_binaries import own_kubelet
+from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.errors import UsageError

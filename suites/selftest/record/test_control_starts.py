@@ -1,6 +1,6 @@
 """One control start serves all refusals of a node, and is marked as what it is."""
 
-from crashloop.cluster.kubelet_trials import candidate_event
+from crashloop.cluster.kubelets import candidate_event
 from crashloop.history.event import Event, Kind
 from crashloop.record.control_starts import ControlStarts
 

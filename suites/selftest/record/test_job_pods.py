@@ -6,7 +6,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from crashloop.cluster.registry import Registry
+from crashloop.cluster.provider import Registry
 from crashloop.history.reduction import read_recording
 from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from crashloop.cluster.registry import Offer, Request
+from crashloop.cluster.provider import RegistryOffer, RegistryRequest
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Kind
 from crashloop.record.registry_images import ScenarioImages
@@ -35,15 +35,17 @@ class Offers:
     address = "10.101.0.1:5000"
 
     def __init__(self) -> None:
-        self.offers: dict[str, Offer] = {}
+        self.offers: dict[str, RegistryOffer] = {}
 
-    def offer(self, repository: str, offer: Offer) -> None:
+    def offer(self, repository: str, offer: RegistryOffer) -> None:
         self.offers[repository] = offer
 
-    def requests(self, repository: str) -> tuple[Request, ...]:
+    def requests(self, repository: str) -> tuple[RegistryRequest, ...]:
         if repository != "ns/s/open":
             return ()
-        return (Request(t_ns=7, method="HEAD", what="manifests", reference="current", status=200, answered_ns=9),)
+        return (
+            RegistryRequest(t_ns=7, method="HEAD", what="manifests", reference="current", status=200, answered_ns=9),
+        )
 
     def forget(self, repository: str) -> None:
         del self.offers[repository]
@@ -66,10 +68,10 @@ def test_those_that_are_to_be_there_are_offered_first_and_others_later() -> None
     images = images_of(registry)
     images.offer_first()
     closed = "ns/s/closed"
-    slow = Offer(version=1, answers_after_s=3.0)
-    assert registry.offers == {"ns/s/open": slow, closed: Offer(version=None, password=PASSWORD)}
+    slow = RegistryOffer(version=1, answers_after_s=3.0)
+    assert registry.offers == {"ns/s/open": slow, closed: RegistryOffer(version=None, password=PASSWORD)}
     images.offer("closed", 2)
-    assert registry.offers[closed] == Offer(version=2, password=PASSWORD)
+    assert registry.offers[closed] == RegistryOffer(version=2, password=PASSWORD)
     images.forget()
     assert registry.offers == {}
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster import node_processes
-from crashloop.cluster.node_processes import Member
-from crashloop.cluster.processes import NODE_MARK, STATE_MARK
+from crashloop.cluster import processes
+from crashloop.cluster.processes import NODE_MARK, STATE_MARK, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.run_queue import (
@@ -100,9 +99,9 @@ def started(tmp_path: Path, name: str, node: str) -> "subprocess.Popen[bytes]":
     return child
 
 
-KUBELET = Member("kubelet", "node-1", is_main=True)
-RUNTIME = Member("runtime", "node-1", is_main=True)
-SHIM = Member("runtime", "node-1", is_main=False)
+KUBELET = ProcessRole("kubelet", "node-1", is_main=True)
+RUNTIME = ProcessRole("runtime", "node-1", is_main=True)
+SHIM = ProcessRole("runtime", "node-1", is_main=False)
 
 
 def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
@@ -135,7 +134,7 @@ def test_processes_in_a_container_are_those_of_the_node_that_it_is(
         nodes=(Node(name="max-2s", host_name="crashloop-made-up-worker2", profile="max-2s"),),
     )
     names: dict[int, str] = {}
-    monkeypatch.setattr(node_processes, "host_name", lambda pid: names.get(pid, "this-host"))
+    monkeypatch.setattr(processes, "host_name", lambda pid: names.get(pid, "this-host"))
     with started(tmp_path, "kubelet", "") as mine, started(tmp_path, "kubelet", "") as foreign:
         names |= {mine.pid: "crashloop-made-up-worker2", foreign.pid: "crashloop-other-worker2"}
         assert NodeProcesses(of_kind).look() == {"max-2s": {mine.pid: KUBELET._replace(node="max-2s")}}

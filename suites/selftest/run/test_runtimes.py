@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.cluster.local.node import with_runtime
 from crashloop.cluster.local.plan import Blueprint, NodePlan
-from crashloop.cluster.local.runtimes import with_runtime
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.model.config import effective_curve

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import yaml
 
-from crashloop.cluster.tars import File, tar_bytes
+from crashloop.cluster.files import File, tar_bytes
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
 from crashloop.spec.pod import Action, ContainerKind, RestartPolicy

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.kind.init_system import DIALECTS
+from crashloop.cluster.files import File, HardLink
 from crashloop.cluster.kind.node_image import LABEL
-from crashloop.cluster.kind.plan import Init
-from crashloop.cluster.tars import File, HardLink
+from crashloop.cluster.kind.plan import DIALECTS, Init
 from tools.kindlike.recipe import IMAGE, INSTALL, NODE_FILES, PACKAGES, PLACES, image_name, node_members
 
 UNITS = NODE_FILES / "etc/systemd/system"

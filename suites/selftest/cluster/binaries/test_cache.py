@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries.cache import Cache, CachedProgram, Entry, storage_errors
 from crashloop.cluster.binaries.components import BinarySource
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.binaries.provision import Cache, CachedProgram, Entry, storage_errors
+from crashloop.cluster.processes import CommandFailed
 from crashloop.errors import PrerequisiteError
 from crashloop.progress import SilentProgress
 from crashloop.waiting import wait_until
@@ -86,7 +86,7 @@ MAKER = """
 import sys
 from pathlib import Path
 from suites.selftest.cluster.binaries.test_cache import NAME, SILENT, make
-from crashloop.cluster.binaries.cache import Cache
+from crashloop.cluster.binaries.provision import Cache
 
 def make_when_told(folder):
     (folder / "half").touch()

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from crashloop.cluster.binaries import components
+from crashloop.cluster.binaries.components import NotAvailable
 from crashloop.cluster.binaries.download import Releases, published_sha256
-from crashloop.cluster.binaries.errors import NotAvailable
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Downloads, Versions
 from suites.selftest.kit.binaries_kit import NOWHERE, Site, release_site

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.binaries import components
-from crashloop.cluster.binaries.errors import NotAvailable
+from crashloop.cluster.binaries.components import NotAvailable
 from crashloop.cluster.binaries.go_build import TEMPLATES, build_component
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.processes import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
 from crashloop.settings import Versions

@@ -5,8 +5,14 @@ import re
 import pytest
 
 from crashloop.cluster.binaries import components
-from crashloop.cluster.binaries.go_build import COMMITTED, TEMPLATES
-from crashloop.cluster.binaries.gomod import etcd_version, generated_go_mod, staging_modules, version_flags
+from crashloop.cluster.binaries.go_build import (
+    COMMITTED,
+    TEMPLATES,
+    etcd_version,
+    generated_go_mod,
+    staging_modules,
+    version_flags,
+)
 from crashloop.settings import Versions
 from crashloop.spec.version import KubernetesVersion
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries import version_query
+from crashloop.cluster.binaries import versions
 from crashloop.cluster.binaries.ensure import check_kubelet
-from crashloop.cluster.binaries.own_binaries import own_folder, own_kubelet
+from crashloop.cluster.binaries.versions import own_folder, own_kubelet
 from crashloop.errors import UsageError
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.binaries_kit import write_program, write_programs
@@ -66,7 +66,7 @@ def test_a_kubelet_that_crashes_is_refused_with_its_last_words(tmp_path: Path) -
 
 
 def test_a_kubelet_that_never_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version_query, "ANSWER_S", 0.3)
+    monkeypatch.setattr(versions, "ANSWER_S", 0.3)
     path = executable(tmp_path / "kubelet", "#!/bin/sh\nsleep 1000\n")
     assert refusal(path)[0] == (
         f"--kubelet-binary {path}: version of kubelet: `{path} --version` did not end within 0.3 s."
@@ -148,7 +148,7 @@ def test_a_program_without_a_loader_is_static_and_others_are_not(tmp_path: Path)
     load, interpreter = 1, 3
     for name, content in (("static", elf(load, load)), ("dynamic", elf(load, interpreter)), ("script", b"#!/bin/sh\n")):
         (tmp_path / name).write_bytes(content)
-    assert [version_query.is_static(tmp_path / name) for name in ("static", "dynamic", "script")] == [
+    assert [versions.is_static(tmp_path / name) for name in ("static", "dynamic", "script")] == [
         True,
         False,
         False,

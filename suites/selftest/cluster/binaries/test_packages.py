@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries.components import Package
-from crashloop.cluster.binaries.errors import NotAvailable
-from crashloop.cluster.binaries.packages import unpack_package
+from crashloop.cluster.binaries.components import NotAvailable, Package
+from crashloop.cluster.binaries.download import unpack_package
 
 BUSYBOX = Package(name="busybox-static", paths=("bin/busybox", "usr/bin/busybox"))
 

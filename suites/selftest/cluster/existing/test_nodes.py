@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from crashloop.cluster.existing.permissions import (
+from crashloop.cluster.existing.survey import (
     IN_NAMESPACE,
     LOADS,
     MANIFESTS,
@@ -16,8 +16,8 @@ from crashloop.cluster.existing.permissions import (
     ON_NODES,
     OWN_NAMESPACE,
     STRESS_MANIFEST,
+    why_unusable,
 )
-from crashloop.cluster.existing.survey import why_unusable
 from crashloop.kube.access import Permission
 
 ROOT = Path(__file__).parents[4]

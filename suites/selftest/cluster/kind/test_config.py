@@ -8,9 +8,16 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from crashloop.cluster.kind.config import cluster_config, describe, node_files
-from crashloop.cluster.kind.kubelet_config import kubelet_patch
-from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, container_names, mounted
+from crashloop.cluster.kind.plan import (
+    IMAGES_OWN,
+    Blueprint,
+    cluster_config,
+    container_names,
+    describe,
+    kubelet_patch,
+    mounted,
+    node_files,
+)
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.spec.profile import KubeletProfile, merged
 from suites.selftest.kit.kind_kit import OFFICIAL, blueprint

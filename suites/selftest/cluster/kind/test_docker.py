@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.kind.docker import Docker, chosen_docker
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.processes import CommandFailed
 from suites.selftest.kit.kind_kit import ADDRESS, calls, fake_docker
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.kind.manager import KindProgram
-from crashloop.cluster.runner import CommandFailed
+from crashloop.cluster.kind.bring_up import KindProgram
+from crashloop.cluster.processes import CommandFailed
 from suites.selftest.kit.kind_kit import write_script
 
 RECORDS = """

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.binaries.binary_set import BinarySet
-from crashloop.cluster.binaries.cache import Cache
-from crashloop.cluster.binaries.components import CNI_PLUGINS
+from crashloop.cluster.binaries.components import CNI_PLUGINS, BinarySet
+from crashloop.cluster.binaries.provision import Cache
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.node_image import ensure_own_image
-from crashloop.cluster.kind.recipe import CONTROL_PLANE, RUNTIME, TOOLS
+from crashloop.cluster.kind.node_image import CONTROL_PLANE, RUNTIME, TOOLS, ensure_own_image
 from crashloop.progress import SilentProgress
 from suites.selftest.kit.binaries_kit import settings_for
 from suites.selftest.kit.kind_kit import calls, fake_docker, write_script

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.cluster.inotify import Inotify
 from crashloop.cluster.kind.prerequisites import (
     DockerFacts,
     check_docker,
@@ -15,7 +14,7 @@ from crashloop.cluster.kind.prerequisites import (
     docker_release,
     problems,
 )
-from crashloop.cluster.prerequisites import MIB
+from crashloop.cluster.prerequisites import MIB, Inotify
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile

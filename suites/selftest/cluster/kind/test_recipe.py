@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from crashloop.cluster.binaries.components import CNI_PLUGINS
+from crashloop.cluster.files import File, Folder, HardLink, SymbolicLink, tar_bytes
 from crashloop.cluster.images import docker_archive
-from crashloop.cluster.kind.recipe import (
+from crashloop.cluster.kind.node_image import (
     CONTROL_PLANE,
     RUNTIME,
     TOOLS,
@@ -20,7 +21,6 @@ from crashloop.cluster.kind.recipe import (
     needed_libraries,
     node_members,
 )
-from crashloop.cluster.tars import File, Folder, HardLink, SymbolicLink, tar_bytes
 
 LDD = """\
 \tlinux-vdso.so.1 (0x00007ffe4d3f2000)

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.cluster.local.api import Admin, RequestFailed, Unanswered
-from crashloop.cluster.local.certificates import Authority, CertificatePlan
+from crashloop.cluster.local.bring_up import Admin, RequestFailed, Unanswered
 from crashloop.cluster.local.control_plane import ADMIN, control_plane_plan
+from crashloop.cluster.local.credentials import Authority, CertificatePlan
 from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.node import candidate_place, node_plan
 from crashloop.profiles import load_profile
@@ -95,7 +95,7 @@ def test_certificates_are_made_in_one_place() -> None:
     files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".sh", ".go")]
     makers = ("CertificateBuilder(", "CreateCertificate(", "openssl req", "openssl x509", '"openssl"')
     found = {file.relative_to(ROOT).as_posix() for file in files if any(each in file.read_text() for each in makers)}
-    assert found - {Path(__file__).relative_to(ROOT).as_posix()} == {"crashloop/cluster/local/certificates.py"}
+    assert found - {Path(__file__).relative_to(ROOT).as_posix()} == {"crashloop/cluster/local/credentials.py"}
 
 
 def test_a_wait_for_a_server_that_is_not_trusted_says_why(tmp_path: Path) -> None:

@@ -5,12 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster.inotify import Inotify
+from crashloop.cluster.host_settings import mount_points_below
 from crashloop.cluster.local.cgroups import CgroupHost, detect
-from crashloop.cluster.local.host import HostFacts, filesystem_of
 from crashloop.cluster.local.kernel_modules import Support, file_system
-from crashloop.cluster.local.prerequisites import check_host, check_request, problems
-from crashloop.cluster.mounts import mount_points_below
+from crashloop.cluster.local.prerequisites import HostFacts, check_host, check_request, filesystem_of, problems
+from crashloop.cluster.prerequisites import Inotify
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile

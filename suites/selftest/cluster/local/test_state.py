@@ -8,9 +8,13 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from crashloop.cluster.files import last_lines, write_file
-from crashloop.cluster.local.certificates import Authority, CertificatePlan, create_signing_key
-from crashloop.cluster.local.kubeconfigs import self_contained_kubeconfig
-from crashloop.cluster.local.ledger import Cgroup, HostLink, Ledger, Process, Thing
+from crashloop.cluster.local.credentials import (
+    Authority,
+    CertificatePlan,
+    create_signing_key,
+    self_contained_kubeconfig,
+)
+from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process, Thing
 from crashloop.cluster.processes import Daemon
 
 THINGS: list[Thing] = [

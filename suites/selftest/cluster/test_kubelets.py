@@ -1,12 +1,13 @@
-"""A kubelet's configuration: what the provider needs, with the profile on top."""
+"""A kubelet: its configuration, with the profile on top, and the output of one that ended, as far as it is kept."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
-from crashloop.cluster.kubelets import KubeletProgram
+from crashloop.cluster.kubelets import LAST_LINES_OF_A_CANDIDATE, KubeletProgram, last_words
 from crashloop.cluster.local.node import candidate_place, node_plan
 from crashloop.cluster.local.plan import NodePlan
 from crashloop.profiles import load_profile
@@ -82,3 +83,32 @@ def test_a_profiles_drop_in_files_are_in_the_folder_that_its_kubelet_reads() -> 
 
 def test_a_profile_without_drop_in_files_has_no_folder_for_them() -> None:
     assert not any(each.startswith("--config-dir") for each in plan_of(STOCK).kubelet.argv)
+
+
+PANIC = "panic: runtime error: invalid memory address or nil pointer dereference"
+TRACE = [f"goroutine {number} [running]:" for number in range(100)]
+
+
+def written(folder: Path, *lines: str) -> Path:
+    log = folder / "kubelet.log"
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return log
+
+
+def test_the_last_lines_hold_a_refusal(tmp_path: Path) -> None:
+    log = written(tmp_path, *(f"I1122 line {number}" for number in range(100)), "invalid configuration")
+    kept = last_words(log).splitlines()
+    assert (len(kept), kept[-1]) == (LAST_LINES_OF_A_CANDIDATE, "invalid configuration")
+
+
+def test_the_message_of_a_panic_is_kept_however_long_its_trace(tmp_path: Path) -> None:
+    kept = last_words(written(tmp_path, "I1122 starting", PANIC, *TRACE)).splitlines()
+    assert kept == [PANIC, "...", *TRACE[-LAST_LINES_OF_A_CANDIDATE:]]
+
+
+def test_a_panic_among_the_last_lines_is_reported_once(tmp_path: Path) -> None:
+    assert last_words(written(tmp_path, PANIC, "main.main()")).splitlines() == [PANIC, "main.main()"]
+
+
+def test_a_log_that_is_missing_is_named(tmp_path: Path) -> None:
+    assert last_words(tmp_path / "kubelet.log") == "(no kubelet.log: No such file or directory)"

@@ -1,13 +1,12 @@
-"""The cluster's certificate authority and its certificates. Keys never leave the state folder (mode 0600).
+"""The cluster's certificate authority, its certificates and its kubeconfigs. Keys never leave the state folder (mode 0600)."""
 
-They keep to RFC 5280, as clients demand that verify strictly (VERIFY_X509_STRICT of OpenSSL, the default since Python 3.13).
-"""
-
+import base64
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
 import msgspec
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -45,9 +44,9 @@ class Authority:
     def create(cls, certificate: Path, key: Path) -> "Authority":
         """Make a new authority and write it."""
         private = ec.generate_private_key(ec.SECP256R1())
-        name = _name("crashloop-ca")
+        name = _distinguished_name("crashloop-ca")
         signed = (
-            _builder(name, name, private.public_key(), signer=private.public_key())
+            _certificate_builder(name, name, private.public_key(), signer=private.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .sign(private, hashes.SHA256())
@@ -69,8 +68,8 @@ class Authority:
         alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in plan.names]
         alternatives += [x509.IPAddress(ip_address(address)) for address in plan.addresses]
         builder = (
-            _builder(
-                _name(plan.common_name, plan.organizations),
+            _certificate_builder(
+                _distinguished_name(plan.common_name, plan.organizations),
                 self._certificate.subject,
                 private.public_key(),
                 signer=self._key.public_key(),
@@ -93,12 +92,12 @@ def create_signing_key(path: Path) -> None:
     write_file(path, _private_pem(ec.generate_private_key(ec.SECP256R1())), mode=0o600)
 
 
-def _name(common_name: str, organizations: tuple[str, ...] = ()) -> x509.Name:
+def _distinguished_name(common_name: str, organizations: tuple[str, ...] = ()) -> x509.Name:
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations]
     return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(
+def _certificate_builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, signer: ec.EllipticCurvePublicKey
 ) -> x509.CertificateBuilder:
     """A certificate of `key`, to be signed by `signer`; it names both keys (RFC 5280, 4.2.1.1 and 4.2.1.2)."""
@@ -132,3 +131,37 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+
+
+def kubeconfig(*, cluster: str, server: str, ca: str, certificate: str, key: str) -> str:
+    """A kubeconfig that names its certificates by path, for the cluster's own components."""
+    return _rendered_kubeconfig(
+        cluster, {"server": server, "certificate-authority": ca}, {"client-certificate": certificate, "client-key": key}
+    )
+
+
+def self_contained_kubeconfig(*, cluster: str, server: str, ca: bytes, certificate: bytes, key: bytes) -> str:
+    """A kubeconfig that works wherever it is copied to."""
+    return _rendered_kubeconfig(
+        cluster,
+        {"server": server, "certificate-authority-data": _as_base64(ca)},
+        {"client-certificate-data": _as_base64(certificate), "client-key-data": _as_base64(key)},
+    )
+
+
+def _rendered_kubeconfig(cluster: str, server: dict[str, str], user: dict[str, str]) -> str:
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": server}],
+            "users": [{"name": cluster, "user": user}],
+            "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
+            "current-context": cluster,
+        },
+        sort_keys=False,
+    )
+
+
+def _as_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
