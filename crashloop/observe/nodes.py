@@ -8,10 +8,9 @@ import msgspec
 
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
-from crashloop.kube.kubelet import ConfigzReader
+from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
 from crashloop.model.config import Curve, profile_of, shipped_curve
 from crashloop.model.gates import RELEASES
-from crashloop.record.channels.node_restarts import NodeSign, sign_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.waiting import pause

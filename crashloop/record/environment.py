@@ -63,7 +63,7 @@ def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Env
         has_cpu_pressure=Path("/proc/pressure/cpu").exists(),
         python=sys.version.split()[0],
     )
-    return Environment(host=host, node_image=node_image, nodes=tuple(_versions(node) for node in nodes))
+    return Environment(host=host, node_image=node_image, nodes=tuple(_node_versions(node) for node in nodes))
 
 
 def _cpu_model() -> str:
@@ -72,7 +72,7 @@ def _cpu_model() -> str:
     return next((value.strip() for name, _, value in lines if name.strip() == "model name"), "")
 
 
-def _versions(node: dict[str, Any]) -> NodeVersions:
+def _node_versions(node: dict[str, Any]) -> NodeVersions:
     info = node["status"]["nodeInfo"]
     return NodeVersions(
         name=node["metadata"]["name"],

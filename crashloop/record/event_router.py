@@ -15,7 +15,7 @@ from typing import Protocol
 from crashloop.history.event import Channel, Event
 from crashloop.kube.watch import PodObject
 from crashloop.pods.manifest import SCENARIO_LABEL
-from crashloop.record.channels.events import Sink, gap, now_ns
+from crashloop.record.channels.channel import Sink, gap, now_ns
 from crashloop.record.pod_recording import PodRecording
 
 HELD_S = 30.0

@@ -1,8 +1,12 @@
-"""Interventions in a running scenario: every action as calls to the API or to the cluster."""
+"""Interventions in a running scenario: every action as calls to the API or to the cluster.
+
+In the annotated mode an annotation is patched about once a second as well, so that the kubelet syncs the pod.
+"""
 
 import signal
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from random import Random
 from typing import Any
 
 import msgspec
@@ -11,21 +15,70 @@ from crashloop.cluster.provider import Outages
 from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
-from crashloop.record.annotations import annotation
+from crashloop.kube.client import KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.record.channels.channel import intervention_event, now_ns
 from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord
-from crashloop.record.channels.events import intervention_event, now_ns
-from crashloop.record.config_objects import ConfigObjects
-from crashloop.record.nodes import KUBELET_ANSWERS_S
+from crashloop.record.node_facts import KUBELET_ANSWERS_S
+from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
+from crashloop.record.pod_progress import DueSignal
 from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
-from crashloop.record.registry_images import ScenarioImages
-from crashloop.record.signals import DueSignal
 from crashloop.record.site import RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s
 from crashloop.spec.pod import ContainerKind
+from crashloop.spec.scenario import POKE_EVERY_S
 from crashloop.waiting import wait_until
+
+ANNOTATION = "crashloop.dev/poke"
+POKE_ACTION = InterventionKind.ANNOTATE.value
+
+
+def annotation(value: str) -> dict[str, Any]:
+    """The patch that does nothing but make the kubelet look."""
+    return {"metadata": {"annotations": {ANNOTATION: value}}}
+
+
+class Annotations:
+    """The pokes of one scenario. `due` is called by one thread, `poke` done by one at a time.
+
+    The times between them are drawn from `POKE_EVERY_S`, the same ones for the same seed.
+    """
+
+    def __init__(self, seed: str, now_s: float) -> None:
+        self._chance = Random(seed)
+        self._next_s = now_s
+        self._count = 0
+        self._last_ns: int | None = None
+        self._longest_ns = 0
+
+    def due(self, now_s: float) -> bool:
+        """Whether it is time; if so, the next is due a period after this one was, or from now on if that has passed."""
+        if now_s < self._next_s:
+            return False
+        self._next_s = max(self._next_s + self._chance.uniform(*POKE_EVERY_S), now_s)
+        return True
+
+    def poke(self, api: KubeApi, namespace: str, pod: str) -> Event | None:
+        """Patch the annotation. The event if it is the first poke or a failure: the others are only counted."""
+        began_ns = now_ns()
+        try:
+            api.patch_pod(namespace, pod, annotation(str(began_ns)))
+        except KubeError as error:
+            return intervention_event(began_ns, POKE_ACTION, str(error))
+        self._count += 1
+        first, before_ns, self._last_ns = self._last_ns is None, self._last_ns or began_ns, began_ns
+        self._longest_ns = max(self._longest_ns, began_ns - before_ns)
+        return intervention_event(began_ns, POKE_ACTION, "ok") if first else None
+
+    def last(self) -> list[Event]:
+        """The last poke, with what was counted; nothing if there was none."""
+        if self._last_ns is None:
+            return []
+        return [intervention_event(self._last_ns, POKE_ACTION, "ok", count=self._count, longest_ns=self._longest_ns)]
+
 
 Arguments = dict[str, Any]
 
@@ -111,7 +164,7 @@ class Interventions:
         for each in signals:
             began_ns, outcome = now_ns(), "ok"
             try:
-                with _runtime(watched) as runtime:
+                with _runtime_of(watched) as runtime:
                     runtime.kill(each.container_id, each.signal)
             except CrashloopError as error:
                 outcome = str(error)
@@ -130,7 +183,7 @@ class Interventions:
 
     def _change_image(self, watched: PodRecording, arguments: Arguments) -> None:
         """To `image`; without it, to the same image by its digest: other text, same content, and no need to pull."""
-        container = _argument(watched, arguments, "container")
+        container = _text_argument(watched, arguments, "container")
         image = arguments.get("image") or self._image_id(watched, container)
         self._patch_container(watched, container, {"image": image})
 
@@ -149,7 +202,7 @@ class Interventions:
         requests = {name: arguments[name] for name in ("cpu", "memory") if name in arguments}
         self._patch_container(
             watched,
-            _argument(watched, arguments, "container"),
+            _text_argument(watched, arguments, "container"),
             {"resources": {"requests": requests}},
             subresource="resize",
         )
@@ -162,7 +215,7 @@ class Interventions:
 
     def _write_kubelet_config(self, watched: PodRecording, arguments: Arguments) -> None:
         node = watched.node.name
-        self._cluster.write_kubelet_config(node, self._facts.write(node, _argument(watched, arguments, "profile")))
+        self._cluster.write_kubelet_config(node, self._facts.write(node, _text_argument(watched, arguments, "profile")))
 
     def _take_network(self, watched: PodRecording, _: Arguments) -> None:
         self._took_network = True
@@ -195,32 +248,32 @@ class Interventions:
 
     def _kill_sandbox(self, watched: PodRecording, _: Arguments) -> None:
         """End the first process of the pod's newest sandbox."""
-        with _runtime(watched) as runtime:
+        with _runtime_of(watched) as runtime:
             sandboxes = (each for each in runtime.containers() if is_sandbox_of(each, watched.newest_pod))
-            runtime.kill(_newest(sandboxes, f"scenario {watched.name}: its pod has no sandbox."), signal.SIGKILL)
+            runtime.kill(_newest_id(sandboxes, f"scenario {watched.name}: its pod has no sandbox."), signal.SIGKILL)
 
     def _remove_container(self, watched: PodRecording, arguments: Arguments) -> None:
         """Remove the container's newest instance, whatever its state."""
-        name = _argument(watched, arguments, "container")
-        with _runtime(watched) as runtime:
+        name = _text_argument(watched, arguments, "container")
+        with _runtime_of(watched) as runtime:
             instances = (each for each in runtime.containers() if is_instance_of(each, watched.newest_pod, name))
-            runtime.remove(_newest(instances, f"scenario {watched.name}: its container {name!r} has no instance."))
+            runtime.remove(_newest_id(instances, f"scenario {watched.name}: its container {name!r} has no instance."))
 
     def _patch_container(
         self, watched: PodRecording, container: str, change: Arguments, *, subresource: str | None = None
     ) -> None:
-        field = "containers" if container in _regular(watched) else "initContainers"
+        field = "containers" if container in _regular_containers(watched) else "initContainers"
         patch = {"spec": {field: [{"name": container} | change]}}
         self._api.patch_pod(self._namespace, watched.name, patch, subresource=subresource)
 
 
-def _runtime(watched: PodRecording) -> closing[Containerd]:
+def _runtime_of(watched: PodRecording) -> closing[Containerd]:
     if watched.node.runtime_socket is None:
         raise UsageError(f"node {watched.node.name}: its runtime cannot be reached from here.")
     return closing(Containerd(watched.node.runtime_socket))
 
 
-def _newest(records: Iterable[ContainerRecord], missing: str) -> str:
+def _newest_id(records: Iterable[ContainerRecord], missing: str) -> str:
     """The id of the container that was created last. Raises UsageError with `missing` if there is none."""
     newest = max(records, key=lambda each: each.created_ns, default=None)
     if newest is None:
@@ -228,11 +281,11 @@ def _newest(records: Iterable[ContainerRecord], missing: str) -> str:
     return newest.container_id
 
 
-def _regular(watched: PodRecording) -> set[str]:
+def _regular_containers(watched: PodRecording) -> set[str]:
     return {each.name for each in watched.scenario.pod.of_kind(ContainerKind.REGULAR)}
 
 
-def _argument(watched: PodRecording, arguments: Arguments, name: str) -> str:
+def _text_argument(watched: PodRecording, arguments: Arguments, name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise UsageError(

@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from crashloop.cluster.provider import Node
-from crashloop.record.active_scenario import ActiveScenario
-from crashloop.record.api_requests import ApiRequests
-from crashloop.record.kubelet_start import KubeletStart
 from crashloop.record.pod_scenario import ActivePod
+from crashloop.record.scenario_loop import ActiveScenario
+from crashloop.record.single_task import ApiRequests, KubeletStart, NothingToRecord
 from crashloop.record.site import RecordingSite
-from crashloop.record.text_scenario import NothingToRecord
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
 
 

@@ -1,7 +1,9 @@
-"""The recorder lives as long as its parent process holds the other end of its standard input.
+"""What ends a recording early: the end of the parent process, a signal, the crash of a thread.
 
-End of file, SIGTERM and SIGINT have the same effect: interrupt the recording, tear down, exit. While a provider brings a
-cluster up or down the main thread may be deep in a call, so there the interruption is raised.
+The recorder lives as long as its parent process holds the other end of its standard input. End of file, SIGTERM and SIGINT
+have the same effect: interrupt the recording, tear down, exit. While a provider brings a cluster up or down the main thread
+may be deep in a call, so there the interruption is raised. A channel that has crashed loses evidence unseen, so nothing
+should go on without it.
 """
 
 import os
@@ -10,6 +12,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Self
+
+from crashloop.errors import CrashloopError
 
 
 class Interrupted(KeyboardInterrupt):
@@ -49,3 +54,23 @@ class Lifeline:
             pass
         # A signal, since it also ends a call in which the main thread waits.
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+class ThreadCrashes:
+    """Notes the first one from `with` to its end. Faults of the suite still reach the previous excepthook."""
+
+    def __init__(self) -> None:
+        self.first: BaseException | None = None
+        self._before = threading.excepthook
+
+    def __enter__(self) -> Self:
+        self._before, threading.excepthook = threading.excepthook, self._take
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        threading.excepthook = self._before
+
+    def _take(self, crash: threading.ExceptHookArgs) -> None:
+        self.first = self.first or crash.exc_value
+        if not isinstance(crash.exc_value, CrashloopError):
+            self._before(crash)

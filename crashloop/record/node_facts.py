@@ -1,20 +1,90 @@
-"""Facts about the kubelet of every node: read after the start of the node, and again after every restart."""
+"""Facts about the kubelet of every node: its effective configuration, whether that matches the node's profile, and its restarts.
 
+They are read after the start of the node, and again after every restart. A restart shows in the kubelet's log, or, without
+that, through the API (crashloop.kube.kubelet).
+"""
+
+import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from crashloop.cluster.provider import Capability, Cluster, Node
 from crashloop.errors import ClusterError
-from crashloop.history.event import Event
+from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.errors import KubeError
+from crashloop.kube.kubelet import NodeSign, effective_config, news, read_sign
+from crashloop.record.channels.channel import now_ns, received_event
 from crashloop.record.channels.kubelet_log import KubeletProcess
-from crashloop.record.channels.node_restarts import NodeSign, news, read_sign
 from crashloop.record.event_router import EventRouter
-from crashloop.record.nodes import KUBELET_ANSWERS_S, awaited_configz, node_event, read_configz
 from crashloop.spec.plan import Plan
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import KubeletProfile, matches_profile
+from crashloop.waiting import WaitTimeout, wait_until
+
+KUBELET_ANSWERS_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+def node_event(
+    node: str,
+    profile: KubeletProfile,
+    configz: dict[str, Any] | None,
+    process: KubeletProcess | None,
+    *,
+    declared: bool = False,
+    sign: NodeSign | None = None,
+) -> Event:
+    """What is known of a node's kubelet."""
+    read_ns = now_ns()
+    data: dict[str, Any] = {
+        "kubelet_pid": process.pid if process else None,
+        "kubelet_started_ns": process.started_ns if process else None,
+        "configz": configz,
+        "gates": None if configz is None else configz.get("featureGates") or {},
+        "matches_profile": None if configz is None else matches_profile(configz, profile),
+    }
+    if declared:
+        data["declared"] = True
+    if sign is not None:
+        data |= msgspec.to_builtins(sign)
+    return received_event(Channel.KUBELET, Kind.NODE, read_ns, data, node=node)
+
+
+def awaited_configz(api: KubeApi, node: str, *, is_over: Callable[[], bool] = lambda: False) -> dict[str, Any] | None:
+    """The effective configuration of a kubelet that was just restarted.
+
+    None, with a warning, if it does not answer in time, or before `is_over` holds.
+    """
+
+    def answer() -> dict[str, Any] | None:
+        if is_over():
+            raise WaitTimeout(f"the recording ended before the kubelet of {node} answered with its configuration.")
+        return effective_config(api, api.node(node))
+
+    try:
+        return wait_until(
+            f"the kubelet of {node} to answer with its configuration",
+            answer,
+            timeout_s=KUBELET_ANSWERS_S,
+            every_s=0.5,
+            not_yet=KubeError,
+        )
+    except WaitTimeout as error:
+        log.warning("%s", error)
+        return None
+
+
+def read_configz(api: KubeApi, node: str) -> dict[str, Any] | None:
+    """The effective configuration; None if the kubelet does not show it, with its reason in the log."""
+    try:
+        return effective_config(api, api.node(node))
+    except KubeError as error:
+        log.warning("node %s: its configuration cannot be read: %s", node, error)
+        return None
 
 
 class NodeFacts:

@@ -9,7 +9,7 @@ from crashloop.cluster.provider import Capability, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import Json
 from crashloop.record.environment import read_environment
-from crashloop.record.placement import match, place
+from crashloop.record.run_cluster import match_nodes, place_nodes
 from crashloop.record.schedule import Schedule
 from crashloop.record.site import RecordingSite
 from crashloop.spec.plan import Plan, PlannedNode
@@ -33,7 +33,7 @@ class _Changed(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, ClusterError]
 
 
-def requests(plan: Plan, nodes: tuple[PlannedNode, ...]) -> tuple[NodeRequest, ...]:
+def node_requests(plan: Plan, nodes: tuple[PlannedNode, ...]) -> tuple[NodeRequest, ...]:
     """Requests to a provider, one per node."""
     return tuple(NodeRequest(name=node.name, profile=plan.profile(node.profile)) for node in nodes)
 
@@ -53,7 +53,7 @@ class NodeKeeper:
         self._progress = progress
         self._lent = lent
         can_change = Capability.NODES_CHANGE in site.cluster.info.capabilities
-        self._nodes = (match if can_change else place)(site.plan.nodes, site.cluster.info.nodes)
+        self._nodes = (match_nodes if can_change else place_nodes)(site.plan.nodes, site.cluster.info.nodes)
         """Nodes of the cluster by those of the plan."""
         self._nodes_ever: dict[str, Node] = {}
         self._objects_ever: dict[str, Json] = {}
@@ -120,7 +120,7 @@ class NodeKeeper:
         return {}
 
     def _add(self, coming: tuple[PlannedNode, ...]) -> None:
-        missing = requests(self._plan, tuple(node for node in coming if node.name not in self._nodes))
+        missing = node_requests(self._plan, tuple(node for node in coming if node.name not in self._nodes))
         present = {node.name for node in self._cluster.info.nodes}
         if wanted := tuple(request for request in missing if request.name not in present):
             self._cluster.add_nodes(wanted, self._progress)

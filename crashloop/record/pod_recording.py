@@ -8,12 +8,19 @@ import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Event, Kind
-from crashloop.record.channels.events import now_ns
-from crashloop.record.completion import SETTLE_S, is_reported, missing
-from crashloop.record.counts import Counts, JobCounts, PodCounts
+from crashloop.record.channels.channel import now_ns
 from crashloop.record.history_file import HistoryFile
-from crashloop.record.signals import DueSignal, Signals
-from crashloop.record.triggers import due_ns
+from crashloop.record.pod_progress import (
+    SETTLE_S,
+    Counts,
+    DueSignal,
+    JobCounts,
+    PodCounts,
+    Signals,
+    due_ns,
+    is_reported,
+    missing,
+)
 from crashloop.spec.scenario import PodScenario
 
 

@@ -9,18 +9,13 @@ from crashloop.cluster.provider import Node
 from crashloop.errors import CrashloopError
 from crashloop.history.event import Event
 from crashloop.kube.errors import ApiRefusal, CredentialsRefused
-from crashloop.record.active_scenario import ScenarioStage
-from crashloop.record.annotations import Annotations
-from crashloop.record.config_objects import ConfigObjects
-from crashloop.record.controlled_pods import DeploymentPods
-from crashloop.record.history_ends import end_events
-from crashloop.record.interventions import Interventions
-from crashloop.record.job_pods import JobPods
+from crashloop.record.history_file import end_events
+from crashloop.record.interventions import Annotations, Interventions
+from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
 from crashloop.record.pod_recording import PodRecording
-from crashloop.record.pods import Pods
-from crashloop.record.registry_images import ScenarioImages
+from crashloop.record.pods import DeploymentPods, JobPods, Pods, StaticPods
+from crashloop.record.scenario_loop import ScenarioStage
 from crashloop.record.site import RecordingSite
-from crashloop.record.static_pods import StaticPods
 from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
 from crashloop.spec.scenario import Mode, PodScenario
 
@@ -39,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class ActivePod:
-    """Implements `crashloop.record.active_scenario.ActiveScenario` for a pod."""
+    """Implements `crashloop.record.scenario_loop.ActiveScenario` for a pod."""
 
     def __init__(self, scenario: PodScenario, node: Node, site: RecordingSite) -> None:
         self.stage = ScenarioStage.LAUNCHING

@@ -1,19 +1,28 @@
-"""The pods of scenarios: created, replaced, and read out at the end."""
+"""The pods of scenarios: created, replaced, read out and removed, by what makes them.
+
+That is the recorder, a Job or a Deployment, or a file of the node.
+"""
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
-from crashloop.errors import UsageError
+import msgspec
+
+from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Kind
 from crashloop.kube.client import Json
-from crashloop.kube.errors import ApiUnreachable, KubeError
+from crashloop.kube.errors import ApiRefusal, ApiUnreachable, KubeError
+from crashloop.pods.deployment import deployment_manifest
+from crashloop.pods.job import job_manifest
 from crashloop.pods.manifest import ephemeral_containers, pod_manifest
+from crashloop.pods.static_pod import static_pod_manifest
 from crashloop.record.channels.api import api_event, take_answer
-from crashloop.record.channels.events import now_ns
-from crashloop.record.channels.journals import read_journals
-from crashloop.record.log_files import log_files
+from crashloop.record.channels.channel import now_ns
+from crashloop.record.channels.readout import log_files, read_journals
+from crashloop.record.pod_dependencies import ScenarioImages
+from crashloop.record.pod_progress import JobCounts
 from crashloop.record.pod_recording import PodRecording
-from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.waiting import wait_until
@@ -121,3 +130,134 @@ class Pods:
             *log_files(self._namespace, watched, uid),
         ):
             watched.take(event)
+
+
+class ControlledPods(Pods):
+    """Acts on an object that makes pods, and on these."""
+
+    kind: str
+    path: str
+    """Of its objects, with {} for the namespace."""
+
+    def manifest(self, watched: PodRecording, *, image: str) -> dict[str, Any]:
+        """The object."""
+        raise NotImplementedError
+
+    def create(self, watched: PodRecording) -> None:
+        """Create the scenario's object. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
+        self.make(watched)
+
+    def make(self, watched: PodRecording) -> Json:
+        """The object as it was accepted; the scenario's time counts from then."""
+        manifest = self.manifest(watched, image=self._image)
+        doing = f"create {self.kind} {watched.name}"
+        made = self._accepted(watched, lambda: self._api.call(doing, "POST", self.at(), body=manifest))
+        watched.began()
+        return made
+
+    def read_out(self, watched: PodRecording) -> None:
+        """Its pods as they are now, and the journals of those that are still there."""
+        self.look(watched)
+        for uid in watched.kept_pods():
+            self._read_pod(watched, uid)
+
+    def delete(self, watched: PodRecording) -> None:
+        """Remove the object, and its pods at once."""
+        try:
+            self._api.call(
+                f"delete {self.kind} {watched.name}",
+                "DELETE",
+                self.at(watched.name),
+                query={"propagationPolicy": "Background"},
+            )
+            for uid in watched.kept_pods():
+                self._api.delete_pod(self._namespace, watched.pods[uid], grace_s=0)
+        except KubeError as error:
+            if not (isinstance(error, ApiRefusal) and error.code == 404):
+                log.warning("scenario %s: its %s is left behind: %s", watched.name, self.kind, error)
+
+    def at(self, name: str | None = None) -> str:
+        return self.path.format(self._namespace) + (f"/{name}" if name else "")
+
+
+class DeploymentPods(ControlledPods):
+    """Acts on Deployments and their pods."""
+
+    kind = "Deployment"
+    path = "/apis/apps/v1/namespaces/{}/deployments"
+
+    def manifest(self, watched: PodRecording, *, image: str) -> dict[str, Any]:
+        return deployment_manifest(watched.scenario, node=watched.node.name, image=image, run=self._run)
+
+
+class JobPods(ControlledPods):
+    """Acts on Jobs and their pods."""
+
+    kind = "Job"
+    path = "/apis/batch/v1/namespaces/{}/jobs"
+
+    def manifest(self, watched: PodRecording, *, image: str) -> dict[str, Any]:
+        images = ScenarioImages(self._site, watched.scenario).names()
+        return job_manifest(watched.scenario, node=watched.node.name, image=image, run=self._run, images=images)
+
+    def create(self, watched: PodRecording) -> None:
+        """Create the scenario's Job. Raises ApiRefusal, and WaitTimeout if the API server is away too long."""
+        self._take(watched, self.make(watched))
+
+    def look(self, watched: PodRecording) -> None:
+        """Record the Job as it is now."""
+        try:
+            self._take(watched, self._api.call(f"read Job {watched.name}", "GET", self.at(watched.name)))
+        except KubeError as error:
+            log.warning("scenario %s: its Job cannot be read: %s", watched.name, error)
+
+    def _take(self, watched: PodRecording, job: Json) -> None:
+        version, status = job["metadata"]["resourceVersion"], job.get("status") or {}
+        event = api_event(Kind.JOB, None, now_ns(), resource_version=version, status=status)
+        watched.take_job(event, msgspec.convert(status, JobCounts), version)
+
+
+class StaticPods(Pods):
+    """Acts on files of nodes, and on mirror pods. What the recorder knows by uid is the static pod, not its mirror pod."""
+
+    def __init__(self, site: RecordingSite) -> None:
+        super().__init__(site)
+        self._revision = 0
+
+    def create(self, watched: PodRecording) -> None:
+        """Write the scenario's file. Raises ClusterError."""
+        self._write(watched)
+        watched.began()
+
+    def edit(self, watched: PodRecording) -> None:
+        """Read the pod out, and change its file. Raises ClusterError."""
+        self.read_out(watched)
+        self._revision += 1
+        self._write(watched)
+
+    def delete_mirror(self, watched: PodRecording) -> None:
+        """Delete the mirror pod as a user would."""
+        self._api.delete_pod(self._namespace, watched.pods[watched.newest_pod])
+
+    def delete(self, watched: PodRecording) -> None:
+        """Remove the file; the kubelet ends the pod."""
+        try:
+            self._cluster.write_static_pod(watched.node.name, watched.name, None)
+        except ClusterError as error:
+            log.warning("scenario %s: its static pod is left behind: %s", watched.name, error)
+
+    def read_out(self, watched: PodRecording) -> None:
+        """Nothing is left to read of a pod whose mirror pod was never seen."""
+        if watched.pods:
+            super().read_out(watched)
+
+    def _write(self, watched: PodRecording) -> None:
+        manifest = static_pod_manifest(
+            watched.scenario,
+            node=watched.node.name,
+            namespace=self._namespace,
+            image=self._image,
+            run=self._run,
+            revision=self._revision,
+        )
+        self._cluster.write_static_pod(watched.node.name, watched.name, manifest)

@@ -22,13 +22,10 @@ from crashloop.cluster.provider import Cluster, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
 from crashloop.priority import go_first
-from crashloop.record.apart import record_apart
-from crashloop.record.history_ends import seal_unrecorded
+from crashloop.record.history_file import seal_unrecorded
 from crashloop.record.lifeline import Interrupted, Lifeline
-from crashloop.record.naming import run_name
-from crashloop.record.run_cluster import kept_cluster, own_cluster
-from crashloop.record.settings import RecorderSettings, recorder_settings
-from crashloop.record.stage import Stage, first_requests
+from crashloop.record.run_cluster import RecorderSettings, kept_cluster, own_cluster, recorder_settings, run_name
+from crashloop.record.stage import Stage, first_requests, record_apart
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Plan
 from crashloop.verdict import ExitCode
@@ -78,7 +75,7 @@ class Recorder:
             return ExitCode.INTERRUPTED
         except CrashloopError as error:
             log.error("%s", error)
-            return self._failed(str(error), _kind(error))
+            return self._failed(str(error), _error_kind(error))
         except Exception as error:
             log.exception("the recorder has crashed")
             return self._failed(f"the recorder has crashed: {type(error).__name__}: {error}", "internal")
@@ -189,7 +186,7 @@ class Recorder:
         )
 
 
-def _kind(error: CrashloopError) -> ErrorKind:
+def _error_kind(error: CrashloopError) -> ErrorKind:
     if isinstance(error, UsageError):
         return "usage"
     return "prerequisite" if isinstance(error, PrerequisiteError) else "cluster"

@@ -1,16 +1,95 @@
-"""Where a run takes place: a cluster of its own, which goes with it, or a kept one, which stays as it was; and a namespace."""
+"""The cluster of a run, for both suites: its settings, its name, its nodes for those of the plan, and its namespace.
 
+A run has a cluster of its own, which goes with it, or a kept one, which stays as it was.
+"""
+
+import hashlib
 import logging
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from crashloop.cluster.ownership import mark_kept
-from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, Progress
+from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.cluster.providers import owning_provider, provider
-from crashloop.errors import UsageError
+from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
+from crashloop.spec.plan import PlannedNode
+
+
+class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Read from `RunInfo.settings`; keys that are not named here are for others."""
+
+    kubelet_binary: str | None = None
+    """The user's own kubelet for all nodes. Default: the one of the plan's version. --kubelet-binary."""
+    bin_dir: str | None = None
+    """Folder with the user's own binaries. Default: cache and download only. --bin-dir."""
+    node_image: str | None = None
+    """Image of nodes that are containers; `own` is built here. Default: the official one of the plan's version. --node-image."""
+    kind_binary: str | None = None
+    """The user's own `kind`. Default: the release in the cache. --kind-binary."""
+    cluster: str | None = None
+    """Name of a kept cluster to record on. Default: one is made for the run. --cluster."""
+    existing: ExistingOptions | None = None
+    """The cluster to use with the provider `existing`. Default: none. --kubeconfig and what goes with it."""
+    keep: bool = False
+    """Whether the cluster is left up. Default: it is removed once the last evidence is in. --keep."""
+
+
+def recorder_settings(settings: Mapping[str, Any]) -> RecorderSettings:
+    """The settings of a run, from those of run.json. Raises UsageError if one has the wrong type."""
+    try:
+        return msgspec.convert(settings, RecorderSettings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"run.json: the settings cannot be used ({error}).") from error
+
+
+_MAX_STEM = 28
+"""Leaves room for the rest of a socket's path below the cluster's folder (crashloop.settings, MAX_STATE_DIR_BYTES)."""
+
+
+def run_name(run_dir: Path) -> str:
+    """A name after the run directory's, as RFC 1123 has it, that no other directory of this host shares."""
+    stem = re.sub(r"[^a-z0-9]+", "-", run_dir.name.lower()).strip("-")[:_MAX_STEM].strip("-") or "run"
+    return f"{stem}-{hashlib.sha256(str(run_dir).encode()).hexdigest()[:6]}"
+
+
+def match_nodes(planned: Iterable[PlannedNode], nodes: Iterable[Node]) -> dict[str, Node]:
+    """A node for as many planned ones as possible: that of the same name, else one of the same profile that nobody has.
+
+    A provider may be unable to choose the names of its nodes, and the nodes of a kept cluster have theirs.
+    """
+    wanted, present = list(planned), list(nodes)
+    by_name = {node.name: node for node in present}
+    placed = {each.name: by_name[each.name] for each in wanted if each.name in by_name}
+    taken = {node.name for node in placed.values()}
+    spare = [node for node in present if node.name not in taken]
+    for each in wanted:
+        fitting = next((node for node in spare if node.profile == each.profile), None)
+        if each.name not in placed and fitting is not None:
+            spare.remove(fitting)
+            placed[each.name] = fitting
+    return placed
+
+
+def place_nodes(planned: Iterable[PlannedNode], nodes: Iterable[Node]) -> dict[str, Node]:
+    """A node for every planned one. Raises ClusterError if one has none."""
+    wanted, present = list(planned), list(nodes)
+    placed = match_nodes(wanted, present)
+    for each in wanted:
+        if each.name not in placed:
+            have = ", ".join(f"{node.name} ({node.profile})" for node in present) or "none"
+            raise ClusterError(
+                f"cluster: no node with profile {each.profile!r} is left for {each.name!r} of the plan.\n"
+                f"Its nodes: {have}."
+            )
+    return placed
+
 
 NAMESPACE_PREFIX = "crashloop-"
 

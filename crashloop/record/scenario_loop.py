@@ -1,4 +1,4 @@
-"""The loop that takes every scenario of a run from planned to sealed.
+"""The loop that takes every scenario of a run from planned to sealed, and what it sees of a scenario of any kind.
 
 Theory of operation. Ten times a second the loop launches what the schedule says and checks every active scenario. Slow
 work (calls to the API server or the cluster) goes to a small pool of threads. A scenario has at most one such task in
@@ -9,12 +9,43 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from enum import Enum, auto
+from typing import Protocol
 
-from crashloop.record.active_scenario import ActiveScenario, ScenarioStage
 from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.schedule import Schedule
 from crashloop.spec.scenario import Scenario
+
+
+class ScenarioStage(Enum):
+    """How far a scenario has come. Its own steps move it on."""
+
+    LAUNCHING = auto()
+    WATCHED = auto()
+    FINISHING = auto()
+    SEALED = auto()
+
+
+class ActiveScenario(Protocol):
+    """A scenario from its launch to its sealed history."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def node_name(self) -> str | None:
+        """The Node object of its node; None: it needs none."""
+
+    @property
+    def stage(self) -> ScenarioStage: ...
+
+    def step(self) -> Callable[[], None] | None:
+        """What is to be done now, in a thread; None: nothing. Not called again before that has returned."""
+
+    def interrupt(self, detail: str) -> None:
+        """Seal what is open, without a call to anybody; called from another thread than its steps."""
+
 
 LOOK_S = 0.1
 TASKS = 12

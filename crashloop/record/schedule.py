@@ -1,18 +1,100 @@
-"""The next steps of a run: nodes to start and to remove, scenarios to launch. Pure.
+"""The next steps of a run: nodes to start and to remove, scenarios to launch, and when all of it will be. Pure.
+
+Time is an argument, in seconds of a clock that only rises.
 
 Theory of operation. The schedule takes the events of the run and returns the next steps; it has no effects itself. Nodes
 start in the order of the plan while slots are free; after its last scenario a node gives its slot to the next. Scenarios
 are launched in the order of the plan, each when its node is up and free for it: in parallel with others, or alone if it
 disturbs the node, after all that do not. The first pod that the host cannot carry yet keeps the room that it will have; a
 later one goes before it only beside that. If there are too many pods, all later ones wait.
+
+The start budget decides when the host can carry the next launch. What is launched starts more containers later: restarts,
+exec probes. The budget totals all starts that are due, by windows of WINDOW_S, and allows a launch where its own starts fit
+into every window that they meet. A launch that exceeds a window by itself has that window for itself. Launches follow each
+other at the pace of the budget.
+
+The forecast plays the schedule with a clock of its own, where each scenario takes so long.
 """
 
-from collections.abc import Mapping
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
+from itertools import count
+from typing import NamedTuple
 
-from crashloop.record.start_budget import StartBudget
 from crashloop.spec.plan import Plan, PlannedNode
 from crashloop.spec.scenario import AnyScenario, Scenario
+
+WINDOW_S = 5.0
+AT_ONCE_S = 1.0
+"""Starts that soon after a launch belong to its burst."""
+LOOK_AGAIN_S = 0.5
+"""What did not fit is not tried again before."""
+
+
+class StartBudget:
+    """Keeps all expected starts within so many per second."""
+
+    def __init__(self, starts_per_s: float) -> None:
+        self._pace_s = 1 / starts_per_s
+        self._per_window = starts_per_s * WINDOW_S
+        self._due: Counter[int] = Counter()
+        """Starts by window."""
+        self._shares: dict[str, Counter[int]] = {}
+        """What each launch, or each reservation, has of them."""
+        self._opens_s = float("-inf")
+
+    def is_open(self, now_s: float) -> bool:
+        """Whether a launch can be allowed at all now."""
+        return now_s >= self._opens_s
+
+    def close(self, now_s: float) -> None:
+        """Nothing fits now."""
+        self._opens_s = max(self._opens_s, now_s + LOOK_AGAIN_S)
+
+    def allows(self, starts_s: Iterable[float], now_s: float) -> bool:
+        """Whether a launch whose starts come so many seconds after it fits now."""
+        return self._fits(_starts_by_window(starts_s, now_s))
+
+    def take(self, name: str, starts_s: tuple[float, ...], now_s: float) -> None:
+        """The launch is now."""
+        self._share(name, _starts_by_window(starts_s, now_s))
+        burst_s = sum(each <= AT_ONCE_S for each in starts_s) * self._pace_s
+        self._opens_s = max(self._opens_s, now_s + burst_s)
+
+    def reserve(self, name: str, starts_s: tuple[float, ...], now_s: float) -> None:
+        """Keep the first room that a launch will have, until it is cancelled."""
+        at_s = now_s
+        while not self._fits(own := _starts_by_window(starts_s, at_s)):
+            at_s += LOOK_AGAIN_S
+        self._share(name, own)
+
+    def cancel(self, name: str) -> None:
+        """The room is free for all again."""
+        self._due.subtract(self._shares.pop(name))
+
+    def ended(self, name: str, now_s: float) -> None:
+        """What the launch has not started so far is not due any more."""
+        share = self._shares.pop(name, Counter())
+        self._due.subtract({window: starts for window, starts in share.items() if window > _window_of(now_s)})
+
+    def _share(self, name: str, own: Counter[int]) -> None:
+        self._shares[name] = own
+        self._due.update(own)
+
+    def _fits(self, own: Counter[int]) -> bool:
+        return all(
+            self._due[window] == 0 or self._due[window] + starts <= self._per_window for window, starts in own.items()
+        )
+
+
+def _starts_by_window(starts_s: Iterable[float], launched_s: float) -> Counter[int]:
+    return Counter(_window_of(launched_s + each) for each in starts_s)
+
+
+def _window_of(at_s: float) -> int:
+    return int(at_s // WINDOW_S)
 
 
 class NodeStage(Enum):
@@ -152,3 +234,62 @@ class Schedule:
 
     def _live_nodes(self) -> int:
         return sum(stage not in (NodeStage.PLANNED, NodeStage.GONE) for stage in self._stages.values())
+
+
+FORECAST_STEP_S = 0.5
+
+
+class Forecast(NamedTuple):
+    """Begin and end of each scenario and node, in seconds."""
+
+    scenarios: dict[str, tuple[float, float]]
+    nodes: dict[str, tuple[float, float]]
+    """From the request for a node until its slot is free."""
+
+    @property
+    def ends_s(self) -> float:
+        """The end of the last scenario."""
+        return max((end_s for _, end_s in self.scenarios.values()), default=0.0)
+
+    def beside(self, other: "Forecast", begin_s: float) -> "Forecast":
+        """With another that begins then."""
+
+        def moved(times_s: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+            return {name: (from_s + begin_s, to_s + begin_s) for name, (from_s, to_s) in times_s.items()}
+
+        return Forecast(self.scenarios | moved(other.scenarios), self.nodes | moved(other.nodes))
+
+
+def forecast(schedule: Schedule, length_s: Mapping[str, float], *, bring_up_s: float, take_down_s: float) -> Forecast:
+    """Carry a plan out by its schedule, which is used up. Raises KeyError for a scenario without a length."""
+    began_s: dict[str, float] = {}
+    came_s: dict[str, float] = {}
+    found = Forecast({}, {})
+    order = count()
+    due: list[tuple[float, int, str, str]] = []
+
+    def after(wait_s: float, what: str, name: str) -> None:
+        heapq.heappush(due, (now_s + wait_s, next(order), what, name))
+
+    now_s = 0.0
+    while not schedule.is_done:
+        for node in schedule.nodes_to_take_down():
+            after(take_down_s, "gone", node.name)
+        for node in schedule.nodes_to_bring_up():
+            came_s[node.name] = now_s
+            after(bring_up_s, "up", node.name)
+        for scenario in schedule.to_launch(now_s):
+            began_s[scenario.name] = now_s
+            after(length_s[scenario.name], "ended", scenario.name)
+        now_s = min([now_s + FORECAST_STEP_S, *(max(at_s, now_s) for at_s, *_ in due[:1])])
+        while due and due[0][0] <= now_s:
+            _, _, what, name = heapq.heappop(due)
+            if what == "up":
+                schedule.is_up(name)
+            elif what == "gone":
+                schedule.is_gone(name)
+                found.nodes[name] = came_s[name], now_s
+            else:
+                schedule.ended(name, now_s)
+                found.scenarios[name] = began_s[name], now_s
+    return Forecast(found.scenarios, {name: (at_s, now_s) for name, at_s in came_s.items()} | found.nodes)

@@ -1,7 +1,12 @@
-"""Where the scenarios of a run are recorded, as every kind of scenario needs it."""
+"""Where the scenarios of a run are recorded, as every kind of scenario needs it.
 
-from collections.abc import Collection, Iterator
+To it belong the control starts: a kubelet with a valid configuration in the node in which others are to be refused. Without
+one a refusal may be anything's fault: a port that is taken, a runtime that does not come up, a full disk.
+"""
+
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from threading import Lock
 
 import msgspec
 
@@ -11,17 +16,35 @@ from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
-from crashloop.record.control_starts import ControlStarts
+from crashloop.record.channels.readout import sample_event, state_sample_event
 from crashloop.record.event_router import EventRouter
-from crashloop.record.history_ends import begin_event, start_history
-from crashloop.record.history_file import HistoryFile
+from crashloop.record.history_file import HistoryFile, begin_event, start_history
 from crashloop.record.node_facts import NodeFacts
-from crashloop.record.samples import sample_event, state_sample_event
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.waiting import wait_until
+
+
+class ControlStarts:
+    """Those of a run, by node and profile: one is enough for all refusals beside it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._done: dict[tuple[str, str], tuple[Event, ...]] = {}
+
+    def of(self, node: str, profile: str, start: Callable[[], tuple[Event, ...]]) -> tuple[Event, ...]:
+        """The events of the control start in that node, marked as such; the first call starts it."""
+        with self._lock:
+            if (node, profile) not in self._done:
+                self._done[node, profile] = tuple(_marked_as_control(each, profile) for each in start())
+            return self._done[node, profile]
+
+
+def _marked_as_control(event: Event, profile: str) -> Event:
+    return msgspec.structs.replace(event, data={**event.data, "control": profile})
+
 
 READY_WITHIN_S = 60.0
 """A node whose kubelet or runtime was restarted by the scenario before is Ready again within this time."""

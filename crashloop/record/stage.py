@@ -1,21 +1,25 @@
-"""A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios."""
+"""A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios.
+
+The scenarios that have a control plane for themselves are recorded one after the other, each on a cluster of its own.
+"""
 
 import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
-from crashloop.cluster.provider import Capability, Cluster, NodeRequest, Progress
+from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, NodeRequest, Progress
 from crashloop.errors import CrashloopError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter
-from crashloop.record.history_ends import seal_unrecorded
+from crashloop.record.history_file import seal_unrecorded
 from crashloop.record.kinds import AT_ONCE, active
 from crashloop.record.lifeline import Lifeline
-from crashloop.record.naming import run_name
 from crashloop.record.node_facts import NodeFacts
-from crashloop.record.node_keeper import NodeKeeper, Stranded, requests
-from crashloop.record.run_cluster import run_namespace
+from crashloop.record.node_keeper import NodeKeeper, Stranded, node_requests
+from crashloop.record.run_cluster import own_cluster, run_name, run_namespace
 from crashloop.record.scenario_loop import ScenarioLoop
 from crashloop.record.schedule import Schedule
 from crashloop.record.site import RecordingSite
@@ -37,7 +41,7 @@ def schedule_of(plan: Plan, capabilities: frozenset[Capability]) -> Schedule:
 
 def first_requests(plan: Plan, capabilities: frozenset[Capability]) -> tuple[NodeRequest, ...]:
     """The nodes to begin with: as many as the budgets allow, or all of them where nodes cannot change."""
-    return requests(plan, schedule_of(plan, capabilities).nodes_to_bring_up())
+    return node_requests(plan, schedule_of(plan, capabilities).nodes_to_bring_up())
 
 
 class Stage:
@@ -130,3 +134,31 @@ class Stage:
             self._api.delete_namespace(name)
         except KubeError as error:
             log.warning("namespace %s is left behind: %s", name, error)
+
+
+def record_apart(
+    run: RunDir,
+    plan: Plan,
+    request: Callable[[Plan, str], ClusterRequest],
+    interruptible: Callable[[], AbstractContextManager[None]],
+    lifeline: Lifeline,
+    progress: Progress,
+) -> None:
+    """Record these scenarios of a plan; returns early when the life line breaks.
+
+    `request` makes the request for the cluster of a part, whose scenario's name it is given; the cluster comes up inside of
+    `interruptible`. The history of a scenario whose cluster does not come up says so, and the others go on.
+    """
+    for part in plan.apart():
+        (scenario,) = part.scenarios
+        name = scenario.name
+        if lifeline.broken.is_set():
+            return
+        wanted, logs = request(part, name), run.logs_of(name)
+        try:
+            with own_cluster(part.provider, wanted, interruptible(), progress, logs=logs, keep=False) as cluster:
+                Stage(run, part, cluster, lifeline, progress, apart=name).record()
+        except CrashloopError as error:
+            log.warning("scenario %s: %s", name, error)
+            if not run.history(name).exists():
+                seal_unrecorded(run.history(name), scenario, plan, "failed", str(error))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from crashloop.cluster.provider import Capability
-from crashloop.record.forecast import Forecast, forecast
+from crashloop.record.schedule import Forecast, forecast
 from crashloop.record.stage import schedule_of
 from crashloop.run.courses import courses_of
 from crashloop.spec.assignment import REPLACE_S

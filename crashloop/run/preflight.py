@@ -15,9 +15,7 @@ from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
 from crashloop.progress import default_progress
-from crashloop.record.naming import run_name
-from crashloop.record.run_cluster import require_version
-from crashloop.record.settings import RecorderSettings
+from crashloop.record.run_cluster import RecorderSettings, require_version, run_name
 from crashloop.run.kinds import KINDS
 from crashloop.settings import resolve_settings
 from crashloop.spec.control_plane import controllers_of

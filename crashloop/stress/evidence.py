@@ -23,15 +23,14 @@ from crashloop.kube.watch import PodObject
 from crashloop.measure.measuring import Measuring
 from crashloop.measure.sampling import Scraped, scraped
 from crashloop.record.channels.api import api_event, take_status
+from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.cluster_channels import ClusterChannels
-from crashloop.record.channels.events import now_ns
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter, Listener
-from crashloop.record.history_ends import begin_event, end_events, start_history
-from crashloop.record.lifeline import Lifeline
-from crashloop.record.nodes import awaited_configz, node_event, read_configz
+from crashloop.record.history_file import begin_event, end_events, start_history
+from crashloop.record.lifeline import Lifeline, ThreadCrashes
+from crashloop.record.node_facts import awaited_configz, node_event, read_configz
 from crashloop.record.pod_recording import PodRecording
-from crashloop.record.thread_crashes import ThreadCrashes
 from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import journal_path

@@ -18,9 +18,7 @@ from crashloop.kube.errors import CredentialsRefused, KubeError
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.record.environment import read_environment
 from crashloop.record.lifeline import Lifeline
-from crashloop.record.naming import run_name
-from crashloop.record.placement import place
-from crashloop.record.run_cluster import kept_cluster, own_cluster, run_namespace
+from crashloop.record.run_cluster import kept_cluster, own_cluster, place_nodes, run_name, run_namespace
 from crashloop.settings import resolve_settings
 from crashloop.stress.folder import StressDir
 from crashloop.stress.loads import LOAD_LABEL, AnyLoad, Demand, Jobs, Rollout, large_images
@@ -218,4 +216,4 @@ def site(
                 remove_namespace(api, namespace, within_s=NAMESPACE_GONE_S)
 
         namespace = stack.enter_context(run_namespace(api, up.info, label, remove))
-        yield Site(cluster=up, api=api, nodes=place(plan.taken, up.info.nodes), namespace=namespace, run=label)
+        yield Site(cluster=up, api=api, nodes=place_nodes(plan.taken, up.info.nodes), namespace=namespace, run=label)

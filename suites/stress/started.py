@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from crashloop.cluster.ownership import list_clusters
-from crashloop.record.naming import run_name
+from crashloop.record.run_cluster import run_name
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import WORKER_VARIABLE

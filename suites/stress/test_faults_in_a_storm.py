@@ -11,7 +11,7 @@ import psutil
 
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.processes import STATE_MARK
-from crashloop.record.naming import run_name
+from crashloop.record.run_cluster import run_name
 from crashloop.verdict import ExitCode, Outcome
 from crashloop.waiting import wait_until
 from suites.stress.started import Running, left_on_host, started, verdict

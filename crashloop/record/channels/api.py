@@ -1,14 +1,53 @@
-"""The API channel: pod statuses as the watch delivers them."""
+"""The channels that follow a watch: pod statuses, and the Kubernetes Events about the pods of the run.
+
+Losses of a watch's connection stand in every history. The kubelet sends no more than 25 Events about a pod at once and one in
+5 min after that, and counts equal ones together (client-go tools/record/events_cache.go@v0.37.1).
+"""
+
+import logging
+import re
+from typing import Generic
 
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch
-from crashloop.record.channels.events import now_ns, received_event
-from crashloop.record.channels.watch_channel import WatchChannel
+from crashloop.kube.client import Collection, Json, KubeApi
+from crashloop.kube.errors import ApiRefusal
+from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, Watch, Watched, WatchGap
+from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event
 from crashloop.record.event_router import EventRouter
 from crashloop.record.pod_recording import PodRecording
+
+
+class WatchChannel(Follower, Generic[Watched]):
+    """A subclass takes what the watch delivers."""
+
+    def __init__(self, channel: Channel, watch: Watch[Watched], sink: Sink) -> None:
+        super().__init__(channel.value)
+        self._channel = channel
+        self._watch = watch
+        self._sink = sink
+
+    def stop(self) -> None:
+        self._watch.stop()
+        super().stop()
+
+    def follow(self) -> None:
+        for item in self._watch.items():
+            if isinstance(item, WatchGap):
+                self._sink.everyone(
+                    gap(self._channel, from_ns=item.from_ns, to_ns=item.to_ns, reason=item.reason, lost=item.lost)
+                )
+            elif isinstance(item, Listed):
+                self.take_list(item)
+            else:
+                self.take_change(item)
+
+    def take_list(self, listed: Listed[Watched]) -> None:
+        raise NotImplementedError
+
+    def take_change(self, change: Changed[Watched]) -> None:
+        raise NotImplementedError
 
 
 def api_event(kind: Kind, pod_uid: str | None, received_ns: int, **data: object) -> Event:
@@ -84,3 +123,75 @@ def _deletion(about: Metadata) -> Json:
 def take_answer(session: EventRouter, answer: Json) -> None:
     """Record the status in a pod that the API server has answered with."""
     take_pod(session, msgspec.json.decode(msgspec.json.encode(answer), type=PodObject), now_ns())
+
+
+OF_A_CONTAINER = re.compile(r"^spec\.(?:initContainers|containers|ephemeralContainers)\{(?P<name>.+)\}$")
+"""`involvedObject.fieldPath` of an Event about a container: pkg/kubelet/container/ref.go@v1.37.1."""
+
+log = logging.getLogger(__name__)
+
+
+class _Involved(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    uid: str = ""
+    field_path: str = ""
+
+
+class _Source(msgspec.Struct, frozen=True):
+    component: str = ""
+
+
+class EventObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The needed fields of an Event (core/v1)."""
+
+    metadata: Metadata
+    involved_object: _Involved = _Involved()
+    reason: str = ""
+    message: str = ""
+    type: str = ""
+    count: int | None = None
+    source: _Source = _Source()
+    reporting_component: str = ""
+
+
+class KubernetesEventsChannel(WatchChannel[EventObject]):
+    """Follows all Events about pods of the run's namespace."""
+
+    def __init__(self, api: KubeApi, namespace: str, sink: Sink) -> None:
+        about_pods = Collection("events", namespace, {"fieldSelector": "involvedObject.kind=Pod"})
+        super().__init__(Channel.EVENTS, Watch(api, about_pods, EventObject), sink)
+        self._known: dict[str, str] = {}
+        """Resource version last seen, by the uid of the Event."""
+
+    def follow(self) -> None:
+        try:
+            super().follow()
+        except ApiRefusal as refused:
+            log.warning("no Kubernetes Events are shown: %s", refused)
+
+    def take_list(self, listed: Listed[EventObject]) -> None:
+        for each in listed.objects:
+            self._take(each, listed.received_ns)
+
+    def take_change(self, change: Changed[EventObject]) -> None:
+        if change.type != "DELETED":  # an Event is deleted an hour after it came
+            self._take(change.object, change.received_ns)
+
+    def _take(self, said: EventObject, received_ns: int) -> None:
+        uid, version = said.metadata.uid, said.metadata.resource_version
+        if self._known.get(uid) != version:
+            self._known[uid] = version
+            self._sink.pod(said.involved_object.name, _event_about_pod(said, received_ns))
+
+
+def _event_about_pod(said: EventObject, received_ns: int) -> Event:
+    named = OF_A_CONTAINER.match(said.involved_object.field_path)
+    data = {
+        "reason": said.reason,
+        "message": said.message,
+        "type": said.type,
+        "count": said.count or 1,
+        "reporter": said.source.component or said.reporting_component,
+    }
+    uid, container = said.involved_object.uid, named["name"] if named else None
+    return received_event(Channel.EVENTS, Kind.KUBERNETES_EVENT, received_ns, data, pod_uid=uid, container=container)

@@ -9,15 +9,13 @@ from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
-from crashloop.record.channels.api import ApiChannel
-from crashloop.record.channels.control import ControlChannel
-from crashloop.record.channels.events import gap, now_ns
+from crashloop.record.channels.api import ApiChannel, KubernetesEventsChannel
+from crashloop.record.channels.channel import gap, now_ns
 from crashloop.record.channels.heartbeat import NodeHeartbeat
 from crashloop.record.channels.host import HostChannel
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess
-from crashloop.record.channels.kubernetes_events import KubernetesEventsChannel
 from crashloop.record.channels.run_queue import RunQueueChannel
-from crashloop.record.channels.runtime import RuntimeChannel
+from crashloop.record.channels.runtime import ControlChannel, RuntimeChannel
 from crashloop.record.event_router import EventRouter
 
 RUNTIME_ANSWERS_S = 10.0

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Event, Kind
-from crashloop.record.channels.events import Sink, recorder_event
-from crashloop.record.channels.follower import Follower
+from crashloop.record.channels.channel import Follower, Sink, recorder_event
 
 BEAT_NS = 100_000_000
 LATE_NS = 50_000_000

@@ -19,8 +19,7 @@ import psutil
 from crashloop.cluster.processes import Components, ProcessRole
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Kind
-from crashloop.record.channels.events import Sink, now_ns, recorder_event
-from crashloop.record.channels.follower import Follower
+from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
 
 EVERY_S = 1.0
 KUBELET = "kubelet"

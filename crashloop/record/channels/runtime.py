@@ -1,18 +1,22 @@
-"""The runtime channel: containerd's event stream of one node, as events of the pods' histories.
+"""The runtime channels of one node: containerd's event stream as events of the pods' histories, and control containers.
 
 Theory of operation. Subscribe, then list what exists, then follow. When the stream is lost (a restarted runtime),
 connect again at once: events in between are lost, which is recorded in every scenario on the node (`gap`); containers
 created in between are found by listing. Their starts and exits are not guessed.
+
+The control channel shows how long the runtime takes when no kubelet is involved. Every 2 s the recorder has the runtime create
+a container that never runs and list what it has, as the kubelet does for a restart and for a relist: a slow disk or a busy
+runtime shows here, and a slow kubelet does not.
 """
 
 import logging
 import threading
+import time
 
-from crashloop.history.event import Channel
+from crashloop.history.event import Channel, Kind
+from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, recorder_event
 from crashloop.record.channels.containerd.attribution import Attribution, created_event, event_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord, RuntimeEvent, StreamLost, Topic
-from crashloop.record.channels.events import Sink, gap, now_ns
-from crashloop.record.channels.follower import Follower
 
 RECONNECT_S = 0.2
 
@@ -110,3 +114,43 @@ class RuntimeChannel(Follower):
         self._sink.node(
             self.node, gap(Channel.RUNTIME, from_ns=stamp_ns, to_ns=stamp_ns, reason=reason, node=self.node)
         )
+
+
+CONTROL_EVERY_S = 2.0
+
+
+class ControlChannel(Follower):
+    """Reports how long control containers take on one node to its scenarios."""
+
+    def __init__(self, node: str, socket: str, sink: Sink) -> None:
+        super().__init__(f"control-{node}")
+        self._node = node
+        self._socket = socket
+        self._sink = sink
+        self._number = 0
+
+    def follow(self) -> None:
+        runtime = Containerd(self._socket)
+        failed = False
+        while not self.stopped.wait(CONTROL_EVERY_S):
+            try:
+                self._report(runtime)
+                failed = False
+            except StreamLost as error:
+                # Without it the verdicts fall back on I/O pressure.
+                if not failed:
+                    log.warning("node %s: no control container: %s", self._node, error)
+                failed = True
+        runtime.close()
+
+    def _report(self, runtime: Containerd) -> None:
+        self._number += 1
+        name = f"control-{self._number}"
+        began_ns = time.monotonic_ns()
+        runtime.create_control(name)
+        created_ns = time.monotonic_ns()
+        runtime.list_as_kubelets_do()
+        listed_ns = time.monotonic_ns()
+        data = {"create_ns": created_ns - began_ns, "list_ns": listed_ns - created_ns}
+        self._sink.node(self._node, recorder_event(Kind.CONTROL, now_ns(), data, node=self._node))
+        runtime.remove_control(name)

@@ -9,8 +9,8 @@ import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind, Numbered
-from crashloop.record.history_ends import begin_event, start_history
-from crashloop.record.nodes import node_event
+from crashloop.record.history_file import begin_event, start_history
+from crashloop.record.node_facts import node_event
 from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile

@@ -1,7 +1,7 @@
 """A sink that keeps the events of nodes and refuses all others: for the channels that observe nodes alone."""
 
 from crashloop.history.event import Event
-from crashloop.record.channels.events import Sink
+from crashloop.record.channels.channel import Sink
 
 
 class NodeSink(Sink):

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, Outages, Registry
 from crashloop.kube.client import KubeApi
-from crashloop.record.active_scenario import ActiveScenario, ScenarioStage
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.event_router import EventRouter
 from crashloop.record.node_facts import NodeFacts
+from crashloop.record.scenario_loop import ActiveScenario, ScenarioStage
 from crashloop.record.site import RecordingSite
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.plan import Plan

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.record.annotations import Annotations
+from crashloop.record.interventions import Annotations
 from crashloop.spec.scenario import POKE_EVERY_S
 
 LOOK_S = 0.01

@@ -12,8 +12,8 @@ from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import CredentialsRefused
-from crashloop.record.active_scenario import ScenarioStage
-from crashloop.record.api_requests import ApiRequests
+from crashloop.record.scenario_loop import ScenarioStage
+from crashloop.record.single_task import ApiRequests
 from crashloop.spec.control_plane import ApiRequest, Component, ControlPlane, Verb
 from crashloop.spec.scenario import ApiScenario
 from suites.selftest.kit.kube_peer import status

@@ -6,10 +6,8 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.record.channels.events import gap
-from crashloop.record.completion import is_reported, missing
-from crashloop.record.counts import Counts, PodCounts
-from crashloop.record.triggers import due_ns
+from crashloop.record.channels.channel import gap
+from crashloop.record.pod_progress import Counts, PodCounts, due_ns, is_reported, missing
 from crashloop.spec.intervention import Trigger
 from crashloop.spec.scenario import Until
 

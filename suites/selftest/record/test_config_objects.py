@@ -12,7 +12,7 @@ import pytest
 
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiRefusal
-from crashloop.record.config_objects import ConfigObjects
+from crashloop.record.pod_dependencies import ConfigObjects
 from crashloop.spec.dependency import ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.history.event import Kind
-from crashloop.record.channels.control import ControlChannel
+from crashloop.record.channels.runtime import ControlChannel
 from crashloop.waiting import wait_until
 from suites.selftest.kit.containerd_peer import Peer
 from suites.selftest.kit.node_sink import NodeSink

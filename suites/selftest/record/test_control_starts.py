@@ -2,7 +2,7 @@
 
 from crashloop.cluster.kubelets import candidate_event
 from crashloop.history.event import Event, Kind
-from crashloop.record.control_starts import ControlStarts
+from crashloop.record.site import ControlStarts
 
 
 class Starts:

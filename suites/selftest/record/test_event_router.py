@@ -7,9 +7,9 @@ from crashloop.history.event import Channel, Kind
 from crashloop.kube.watch import PodObject
 from crashloop.pods.manifest import SCENARIO_LABEL
 from crashloop.record.channels.api import take_pod
-from crashloop.record.channels.events import gap, recorder_event
+from crashloop.record.channels.channel import gap, recorder_event
 from crashloop.record.event_router import HELD_EVENTS, EventRouter
-from crashloop.record.history_ends import end_events
+from crashloop.record.history_file import end_events
 from crashloop.spec.scenario import Until
 from suites.selftest.kit.begun_scenarios import Begin, runtime, written
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from crashloop.history.event import Damage, Event, Kind, Numbered
-from crashloop.record.channels.events import recorder_event
-from crashloop.record.history_ends import begin_event, end_events
-from crashloop.record.history_file import HistoryFile
+from crashloop.record.channels.channel import recorder_event
+from crashloop.record.history_file import HistoryFile, begin_event, end_events
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, Until

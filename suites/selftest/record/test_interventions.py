@@ -10,11 +10,10 @@ from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.containerd import api_pb2
-from crashloop.record.config_objects import ConfigObjects
 from crashloop.record.event_router import EventRouter
 from crashloop.record.interventions import Interventions
+from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
 from crashloop.record.pods import Pods
-from crashloop.record.registry_images import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import KubeletProfile

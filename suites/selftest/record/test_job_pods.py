@@ -8,8 +8,8 @@ import pytest
 
 from crashloop.cluster.provider import Registry
 from crashloop.history.reduction import read_recording
-from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
+from crashloop.record.scenario_loop import ScenarioStage
 from crashloop.record.site import RecordingSite
 from crashloop.spec.dependency import PullPolicy, RegistryImage
 from crashloop.spec.owner import Job

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crashloop.record.channels.klog import Header, NoStart, no_starts, read_header, zone_of
+from crashloop.record.channels.kubelet_log import Header, NoStart, no_starts, read_header, zone_of
 
 NOW = datetime(2026, 11, 21, 16, 48, 58, tzinfo=UTC)
 LINE = (

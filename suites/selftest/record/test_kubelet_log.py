@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.record.channels.events import Sink
+from crashloop.record.channels.channel import Sink
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess, LogTail
 from crashloop.waiting import wait_until
 

@@ -9,8 +9,8 @@ import pytest
 from crashloop.history.event import Channel, Event, Kind, to_line
 from crashloop.history.reduction import read_recording
 from crashloop.kube.client import KubeApi
-from crashloop.record.channels.events import Sink
-from crashloop.record.channels.kubernetes_events import KubernetesEventsChannel
+from crashloop.record.channels.api import KubernetesEventsChannel
+from crashloop.record.channels.channel import Sink
 from crashloop.waiting import wait_until
 from suites.selftest.kit.kube_peer import HANG, Json, Peer, change, serving, status
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.history.event import Kind
-from crashloop.record.log_files import log_files
+from crashloop.record.channels.readout import log_files
 from crashloop.record.pod_recording import PodRecording
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until

@@ -6,9 +6,8 @@ import pytest
 
 from crashloop.cluster.provider import Node
 from crashloop.errors import ClusterError
-from crashloop.record.naming import run_name
-from crashloop.record.nodes import node_event
-from crashloop.record.placement import match, place
+from crashloop.record.node_facts import node_event
+from crashloop.record.run_cluster import match_nodes, place_nodes, run_name
 from crashloop.spec.plan import PlannedNode
 from crashloop.spec.profile import KubeletProfile
 
@@ -22,7 +21,7 @@ def nodes(*names: tuple[str, str]) -> list[Node]:
 
 
 def placed(wanted: list[PlannedNode], present: list[Node]) -> dict[str, str]:
-    return {name: node.name for name, node in place(wanted, present).items()}
+    return {name: node.name for name, node in place_nodes(wanted, present).items()}
 
 
 def test_a_node_of_the_same_name_is_taken_first() -> None:
@@ -41,9 +40,9 @@ def test_a_node_that_was_there_before_serves_a_planned_one_of_its_profile() -> N
 
 def test_a_node_that_is_missing_is_named() -> None:
     wanted, present = planned(("p", "p"), ("p-own", "p")), nodes(("p", "p"), ("q", "q"))
-    assert list(match(wanted, present)) == ["p"]
+    assert list(match_nodes(wanted, present)) == ["p"]
     with pytest.raises(ClusterError) as raised:
-        place(wanted, present)
+        place_nodes(wanted, present)
     assert str(raised.value) == (
         "cluster: no node with profile 'p' is left for 'p-own' of the plan.\nIts nodes: p (p), q (q)."
     )

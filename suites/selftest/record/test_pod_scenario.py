@@ -9,8 +9,8 @@ import pytest
 from crashloop.cluster.provider import Cluster
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
-from crashloop.record.active_scenario import ScenarioStage
 from crashloop.record.pod_scenario import ActivePod
+from crashloop.record.scenario_loop import ScenarioStage
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod

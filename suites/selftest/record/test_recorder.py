@@ -13,7 +13,7 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.history.reduction import read_recording
-from crashloop.record.settings import recorder_settings
+from crashloop.record.run_cluster import recorder_settings
 from crashloop.rundir import RecorderState, RunDir, RunInfo
 from crashloop.spec.assignment import assign
 from crashloop.spec.plan import Budgets, Plan

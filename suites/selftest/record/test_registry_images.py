@@ -8,7 +8,7 @@ import pytest
 from crashloop.cluster.provider import RegistryOffer, RegistryRequest
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Kind
-from crashloop.record.registry_images import ScenarioImages
+from crashloop.record.pod_dependencies import ScenarioImages
 from crashloop.record.site import RecordingSite
 from crashloop.spec.dependency import PASSWORD, ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.pod import Container, Pod

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.record.channels.channel import Sink
 from crashloop.record.channels.containerd import wire
 from crashloop.record.channels.containerd.wire import Topic
-from crashloop.record.channels.events import Sink
 from crashloop.record.channels.runtime import RuntimeChannel
 from crashloop.waiting import wait_until
 from suites.selftest.kit.containerd_peer import Peer, labels

@@ -9,7 +9,7 @@ from crashloop.errors import ClusterError
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import ApiUnreachable
-from crashloop.record.samples import sample_event, state_sample_event
+from crashloop.record.channels.readout import sample_event, state_sample_event
 from crashloop.spec.state_metrics import RESTARTS
 
 METRICS = b"""# TYPE kubelet_started_pods_total counter

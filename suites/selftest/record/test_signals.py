@@ -8,7 +8,7 @@ import pytest
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.containerd.wire import Containerd, StreamLost
-from crashloop.record.signals import DueSignal, Signals
+from crashloop.record.pod_progress import DueSignal, Signals
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import Program, exits_with, killed
 from suites.selftest.kit.containerd_peer import Peer

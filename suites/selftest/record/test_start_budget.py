@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.record.start_budget import LOOK_AGAIN_S, WINDOW_S, StartBudget
+from crashloop.record.schedule import LOOK_AGAIN_S, WINDOW_S, StartBudget
 
 AT_ONCE = (0.0, 0.0)
 LATER = (0.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0)

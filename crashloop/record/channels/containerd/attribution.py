@@ -100,7 +100,7 @@ def created_event(whose: Attributed, *, node: str, t_ns: int, received_ns: int, 
     data: dict[str, Any] = {"phase": "created"} if whose.container is None else {"image": whose.image}
     if listed:
         data["listed"] = True
-    return _event(Kind.CREATED, whose, data, node=node, t_ns=t_ns, received_ns=received_ns)
+    return _runtime_history_event(Kind.CREATED, whose, data, node=node, t_ns=t_ns, received_ns=received_ns)
 
 
 def event_of(whose: Attributed, seen: RuntimeEvent, *, node: str, received_ns: int) -> Event:
@@ -116,10 +116,12 @@ def event_of(whose: Attributed, seen: RuntimeEvent, *, node: str, received_ns: i
             kind, data["exec_id"] = Kind.EXEC_EXITED, seen.exec_id
     if whose.container is None and kind in _SANDBOX_PHASES:
         data["phase"] = _SANDBOX_PHASES[kind]
-    return _event(kind, whose, data, node=node, t_ns=t_ns, received_ns=received_ns)
+    return _runtime_history_event(kind, whose, data, node=node, t_ns=t_ns, received_ns=received_ns)
 
 
-def _event(kind: Kind, whose: Attributed, data: dict[str, Any], *, node: str, t_ns: int, received_ns: int) -> Event:
+def _runtime_history_event(
+    kind: Kind, whose: Attributed, data: dict[str, Any], *, node: str, t_ns: int, received_ns: int
+) -> Event:
     return Event(
         seq=0,
         t_ns=t_ns,

@@ -162,7 +162,7 @@ class Containerd:
     def _events(self) -> Iterator[RuntimeEvent]:
         try:
             for envelope in self._subscription:
-                yield _read(envelope)
+                yield _event_in(envelope)
         except grpc.RpcError as error:
             raise self._lost(error) from error
 
@@ -174,7 +174,7 @@ class Containerd:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return None
             raise self._lost(error) from error
-        return _record(found.container)
+        return _container_record(found.container)
 
     def containers(self) -> list[ContainerRecord]:
         """All containers there are."""
@@ -182,7 +182,7 @@ class Containerd:
             found = self._ask(self._list, api_pb2.ListContainersRequest())
         except grpc.RpcError as error:
             raise self._lost(error) from error
-        return [_record(each) for each in found.containers]
+        return [_container_record(each) for each in found.containers]
 
     def close(self) -> None:
         """End `subscribe`, from any thread, and disconnect."""
@@ -198,7 +198,7 @@ class Containerd:
         return StreamLost(f"containerd at {self._socket}: {why}.")
 
 
-def _read(envelope: api_pb2.Envelope) -> RuntimeEvent:
+def _event_in(envelope: api_pb2.Envelope) -> RuntimeEvent:
     topic, raw = Topic(envelope.topic), envelope.event.value
     published_ns = envelope.timestamp.ToNanoseconds()
     if topic is Topic.CREATE:
@@ -225,7 +225,7 @@ def _read(envelope: api_pb2.Envelope) -> RuntimeEvent:
     )
 
 
-def _record(container: api_pb2.Container) -> ContainerRecord:
+def _container_record(container: api_pb2.Container) -> ContainerRecord:
     return ContainerRecord(
         container_id=container.id,
         image=container.image,

@@ -10,7 +10,7 @@ from crashloop.history.event import Channel, Event, Kind, to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.pods.program import beat_command
-from crashloop.record.channels.heartbeat_clock import WARM, Beat, NodeClock, read_beat
+from crashloop.record.channels.heartbeat import WARM, Beat, NodeClock, read_beat
 
 S = 1_000_000_000
 BOOTED_NS = 1_799_000_000 * S

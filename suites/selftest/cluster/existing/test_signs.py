@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from crashloop.kube.client import KubeApi
-from crashloop.record.channels.node_restarts import NodeSign, news, read_sign
+from crashloop.kube.kubelet import NodeSign, news, read_sign
 from suites.selftest.kit.existing_peer import ExistingPeer, node, serving
 from suites.selftest.kit.kube_peer import Json, status
 

@@ -1,7 +1,10 @@
-"""Counts the starts and exits of a scenario's containers. Pure.
+"""How far a pod scenario has come, by the events so far: what it still waits for, which interventions and signals are due. Pure.
 
-The source is the runtime's events where the cluster has them, else the statuses in the API. Both are kept: a scenario is
-settled when the statuses agree with the runtime.
+The starts and exits of its containers are counted by the runtime's events where the cluster has them, else by the statuses in
+the API. Both are kept: a scenario is settled when the statuses agree with the runtime.
+
+A first process cannot be killed from within its container, so the recorder kills it through the runtime when the
+container's program wants it.
 """
 
 from collections import defaultdict
@@ -9,6 +12,10 @@ from collections import defaultdict
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.spec.intervention import Trigger
+from crashloop.spec.pod import Pod
+from crashloop.spec.program import LifeEnd
+from crashloop.spec.scenario import Until
 
 
 class _Set(msgspec.Struct, frozen=True):
@@ -140,3 +147,97 @@ class Counts:
     def starts(self, container: str, pod_uid: str) -> int:
         """Starts in one pod, by the channel that has seen most."""
         return max(self._starts[container, pod_uid], self._reported_starts[container, pod_uid])
+
+
+SETTLE_S = 35.0
+"""How long the statuses may take to show what the runtime has shown, in seconds.
+
+The kubelet looks about once a second (up to 2 s on a busy node) and syncs pod statuses in batches at the latest every 10 s
+(syncPeriod, pkg/kubelet/status/status_manager.go@v1.37.1); a slow API server may take up to 30 s
+(crashloop.restarts.absences), after which a missing statement is a FAIL. A scenario whose statuses are quicker ends at once.
+"""
+
+
+def missing(until: Until, counts: Counts, age_s: float) -> tuple[str, ...]:
+    """What the scenario still waits for, one phrase each; nothing once it is complete."""
+    wanted = [
+        *(_shortfall(f"restarts of {name!r}", counts.restarts(name), n) for name, n in until.restarts.items()),
+        *(_shortfall(f"exits of {name!r}", counts.exits(name), n) for name, n in until.exits.items()),
+    ]
+    if until.phase is not None and until.phase not in counts.phases:
+        seen = ", ".join(sorted(counts.phases)) or "none"
+        wanted.append(f"phase {until.phase} (seen: {seen})")
+    if age_s < until.at_least_s:
+        wanted.append(f"{until.at_least_s:g} s since the pod was created ({age_s:.0f} s so far)")
+    return tuple(filter(None, wanted))
+
+
+def is_reported(until: Until, counts: Counts) -> bool:
+    """Whether the statuses show everything that completes the scenario."""
+    return all(counts.reported_restarts(name) >= n for name, n in until.restarts.items()) and all(
+        counts.reported_exits(name) >= n for name, n in until.exits.items()
+    )
+
+
+def _shortfall(what: str, seen: int, wanted: int) -> str:
+    return f"{what}: {seen} of {wanted}" if seen < wanted else ""
+
+
+def due_ns(trigger: Trigger, *, created_ns: int, counts: Counts) -> int | None:
+    """When an intervention is due (UTC); None before its trigger, and for one before the pod."""
+    if trigger.before_pod:
+        return None
+    if trigger.container is None or trigger.after_restart is None:
+        return created_ns + _seconds_ns(trigger.after_s)
+    exited_ns = counts.exit_ns(trigger.container, trigger.after_restart)
+    return None if exited_ns is None else exited_ns + _seconds_ns(trigger.after_s)
+
+
+def _seconds_ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+SIGKILL = 9
+
+
+class DueSignal(msgspec.Struct, frozen=True, kw_only=True):
+    """A signal that one instance of a container is to get, and when (UTC)."""
+
+    container: str
+    container_id: str
+    at_ns: int
+    signal: int = SIGKILL
+
+
+class Signals:
+    """Follows the runtime's events of one scenario."""
+
+    def __init__(self, pod: Pod) -> None:
+        self._lives = {each.name: each.program.each_life() for each in pod.containers}
+        self._starts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._wanted: dict[str, DueSignal] = {}
+
+    def take(self, event: Event) -> None:
+        """A container that was started may want a signal, one that exited wants none."""
+        if event.channel is not Channel.RUNTIME or event.container is None or event.pod_uid is None:
+            return
+        container_id = str(event.data.get("container_id"))
+        if event.kind is Kind.STARTED:
+            lives = self._lives.get(event.container, ())
+            number = self._starts[event.container, event.pod_uid]
+            self._starts[event.container, event.pod_uid] = number + 1
+            if number < len(lives) and lives[number].end is LifeEnd.SIGNAL:
+                self._wanted[container_id] = DueSignal(
+                    container=event.container,
+                    container_id=container_id,
+                    at_ns=event.t_ns + round(lives[number].run_s * 1e9),
+                )
+        elif event.kind is Kind.EXITED:
+            self._wanted.pop(container_id, None)
+
+    def due(self, now_ns: int) -> list[DueSignal]:
+        """Those that have become due, each once."""
+        found = [each for each in self._wanted.values() if each.at_ns <= now_ns]
+        for each in found:
+            del self._wanted[each.container_id]
+        return found

@@ -1,5 +1,9 @@
-"""The recorder's own events, and the sink of the channels' events. The history assigns positions (seq), so they are 0 here."""
+"""What every channel shares: its thread, the sink of its events, and the events of the recorder itself.
 
+The history assigns positions (seq), so they are 0 here.
+"""
+
+import threading
 import time
 from typing import Any, Protocol
 
@@ -74,3 +78,22 @@ def gap(
     """Time in which a channel was not heard."""
     data = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": lost}
     return recorder_event(Kind.GAP, to_ns, data, node=node)
+
+
+class Follower:
+    """Runs `follow` in a thread of its own, from `start` to `stop`; a subclass says what that does, and heeds `stopped`."""
+
+    def __init__(self, name: str) -> None:
+        self.stopped = threading.Event()
+        self._thread = threading.Thread(target=self.follow, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self.stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=2.0)
+
+    def follow(self) -> None:
+        raise NotImplementedError
