@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from crashloop.history.clock import span
+from crashloop.history.stamps import span
 from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 

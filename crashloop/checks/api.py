@@ -14,8 +14,8 @@ import msgspec
 
 from crashloop.checks.checker import Holds, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.history.clock import Fact
 from crashloop.history.recording import ApiAnswer, PodHistory, Recording
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.api_server import (
     CONTAINER_LISTS,

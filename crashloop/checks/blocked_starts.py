@@ -19,15 +19,16 @@ import msgspec
 from crashloop.checks.checker import Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.starts import owed_starts
-from crashloop.history.clock import Fact
 from crashloop.history.recording import Done, PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.lateness import USUAL_START_S
 from crashloop.model.lives import retry_s
-from crashloop.restarts.absences import Absence, ObjectState, absences, missing_for
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import ObjectState, missing_dependencies
 from crashloop.restarts.evidence import blind_spot, leaves_ns, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
+from crashloop.restarts.outages import KubeletOutage, kubelet_outages
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
@@ -43,7 +44,7 @@ LEAST_DOWN_S = 10.0
 )
 def check_no_start_while(case: Case, seen: Seen) -> Iterator[Finding]:
     """No container MUST start while its node has no kubelet."""
-    found = tuple(absences(case))
+    found = tuple(kubelet_outages(case))
     seen.facts["without_kubelet_s"] = [round(each.length_s, 3) for each in found]
     findings = [finding for absence in found for finding in _while_without_kubelet(case, absence)]
     yield from findings
@@ -54,7 +55,7 @@ def check_no_start_while(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive(f"{sentence}: {why_it_ended(case)}.")
 
 
-def _while_without_kubelet(case: Case, absence: Absence) -> Iterator[Finding]:
+def _while_without_kubelet(case: Case, absence: KubeletOutage) -> Iterator[Finding]:
     waited, returned = [], False
     for spec in case.scenario.pod.containers:
         instances = ran(case.pod, spec.name)
@@ -79,7 +80,7 @@ def _while_without_kubelet(case: Case, absence: Absence) -> Iterator[Finding]:
         yield inconclusive(sentence, absence.line)
 
 
-def _start_without_kubelet(case: Case, absence: Absence, container: str, at: Fact) -> Finding:
+def _start_without_kubelet(case: Case, absence: KubeletOutage, container: str, at: Fact) -> Finding:
     """A start in that time; one that the kubelet had requested before is the runtime's, as late as the host held it up."""
     lines, to_ns = (absence.line, at.line), at.utc_ns or absence.to_ns
     after_s = (to_ns - absence.from_ns) / 1e9
@@ -125,7 +126,7 @@ def _first_after(case: Case, seen: Seen, waiting: Iterable[tuple[Container, _Cam
 
 
 def _object_came(case: Case, spec: Container) -> _Came:
-    came = next((back for gone, back in missing_for(case, spec) if gone.line is None), None)
+    came = next((back for gone, back in missing_dependencies(case, spec) if gone.line is None), None)
     return None if came is None else (came.from_ns, came.line or 0)
 
 
@@ -147,7 +148,7 @@ def check_retried_start(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container that has never run MUST be started within the kubelet's retry once the objects that it needs are there."""
     waits: dict[str, float] = {}
     for spec in case.scenario.pod.containers:
-        for _, back in missing_for(case, spec):
+        for _, back in missing_dependencies(case, spec):
             free = None if back is None else _free_to_start(case, spec, back)
             if back is None:
                 yield inconclusive(f'what "{spec.name}" needs was never created: {why_it_ended(case)}.')
@@ -267,6 +268,6 @@ def _waiting_ns(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[
         if before.exit_ns is not None and after.begun_ns is not None:
             yield before.exit_ns, after.begun_ns
     created_ns = pod.created.utc_ns if pod.created else None
-    for gone, back in missing_for(case, spec):
+    for gone, back in missing_dependencies(case, spec):
         if created_ns is not None:
             yield max(created_ns, gone.to_ns), back.from_ns if back else case.recording.end_ns

@@ -10,11 +10,12 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.model.after_restart import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, hook_notes, root_notes, volume_notes
-from crashloop.restarts.absences import SLOW_API_NS, held_over_time, known_by_ns, possible_at
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import kubelet_knows_by_ns, states_of_object, states_possible_at
 from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import exited_by_itself, ran
+from crashloop.restarts.outages import SLOW_API_NS
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.program import LifeEnd
@@ -119,7 +120,7 @@ def _in_force(case: Case, spec: Container, instance: Instance) -> DueNotes:
     due: dict[str, tuple[str, ...]] = {}
     for variable in spec.env:
         each = next(one for one in case.scenario.objects if one.name == variable.object)
-        possible = possible_at(case, held_over_time(case, each), instance.begun_ns or 0)
+        possible = states_possible_at(case, states_of_object(case, each), instance.begun_ns or 0)
         values = [state.data[variable.name] for state in possible if state.data is not None]
         due[variable.name] = tuple(dict.fromkeys(values))
     return due
@@ -129,8 +130,8 @@ def _unread(case: Case, spec: Container, instances: tuple[Instance, ...]) -> Ite
     """A change after which no start has to know it: then nothing shows that it was read again."""
     last_ns = max((each.begun_ns or 0 for each in instances), default=0)
     for each in case.scenario.objects:
-        for state in held_over_time(case, each)[1:] if each.name in {one.object for one in spec.env} else ():
-            if state.data is not None and known_by_ns(case, state) > last_ns:
+        for state in states_of_object(case, each)[1:] if each.name in {one.object for one in spec.env} else ():
+            if state.data is not None and kubelet_knows_by_ns(case, state) > last_ns:
                 sentence = f'no start of "{spec.name}" came late enough after the change of {each.name}'
                 yield inconclusive(f"{sentence} {at_lines([state.line or 0])}: {why_it_ended(case)}.", state.line or 0)
 

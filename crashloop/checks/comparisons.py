@@ -16,8 +16,8 @@ from crashloop.checks.decisions import DecidedExit, exits_of
 from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.restart_rates import COUNTED
-from crashloop.history.clock import Fact
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.lateness import START_SHARE_S
 from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case

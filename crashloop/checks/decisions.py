@@ -9,10 +9,10 @@ import msgspec
 from crashloop.checks.checker import Holds, Life, Need, Seen, checker, lives
 from crashloop.checks.delays import missing_restart
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.history.clock import Fact
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case

@@ -6,9 +6,9 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.model.restart import Decision
-from crashloop.restarts.absences import missing_for
 from crashloop.restarts.bounds import awaits_init, early, key_of, late, late_alike, overdue, stepped_s, why_late
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.model_input import turning_points
@@ -46,7 +46,7 @@ def check_punctual(case: Case, seen: Seen) -> Iterator[Finding]:
     Whether a restart is due and comes, which of several delays is due, and what waits for an object or an image, is for other
     checkers. Rows of SLOs say how late the pods of a load may be.
     """
-    waits = {each.name for each in case.scenario.pod.containers if any(missing_for(case, each))}
+    waits = {each.name for each in case.scenario.pod.containers if any(missing_dependencies(case, each))}
     due = (
         each
         for each in restarts(case)

@@ -12,11 +12,11 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.model.lateness import latest_s
-from crashloop.restarts.absences import Outage, outages
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.outages import ControlPlaneOutage, control_plane_outages
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.intervention import NEED_OWN_CONTROL_PLANE, RESTART_THE_KUBELET, Intervention, InterventionKind
 from crashloop.spec.pod import Container
@@ -69,7 +69,7 @@ def check_delays_while_away(case: Case, seen: Seen) -> Iterator[Finding]:
 
     Counted are those that end before it is back.
     """
-    found = tuple(outages(case))
+    found = tuple(control_plane_outages(case))
     begun = [each for each in restarts(case) if each.exit and any(one.has(each.exit.utc_ns) for one in found)]
 
     def ended(each: Restart) -> bool:
@@ -83,7 +83,7 @@ def check_delays_while_away(case: Case, seen: Seen) -> Iterator[Finding]:
 @checker("killed-once-connected", "min_away_s (20) seconds from a deletion to the connection, and the kill after that")
 def check_killed_once_connected(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST NOT be killed for a deletion that was requested while its node was cut off, before that ends."""
-    found = tuple(outages(case))
+    found = tuple(control_plane_outages(case))
     done = case.recording.interventions
     requested_ns = [each.t_ns for each in done if each.ok and each.data.action == InterventionKind.DELETE_POD]
     during = [(cut, t_ns) for cut in found for t_ns in requested_ns if cut.has(t_ns)]
@@ -97,11 +97,11 @@ def check_killed_once_connected(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive(f"{sentence}: {why_it_ended(case)}.")
 
 
-def _lengths_s(found: tuple[Outage, ...]) -> dict[str, list[float]]:
+def _lengths_s(found: tuple[ControlPlaneOutage, ...]) -> dict[str, list[float]]:
     return {"without_control_plane_s": [round(each.length_s, 3) for each in found]}
 
 
-def _killed_unasked(case: Case, cut: Outage, from_ns: int) -> Iterator[Finding]:
+def _killed_unasked(case: Case, cut: ControlPlaneOutage, from_ns: int) -> Iterator[Finding]:
     """A kill of each container from the deletion to the connection, or none after it."""
     for spec in case.scenario.pod.containers:
         instances = ran(case.pod, spec.name)

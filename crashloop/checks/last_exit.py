@@ -13,16 +13,16 @@ from itertools import zip_longest
 
 from crashloop.checks.checker import Need, Seen, Statement, checker, statements_about
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, worst_first
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.journal import last_words
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import may_be_hidden, shown_exit_code
-from crashloop.restarts.absences import SETTLED_NS, may_lag_ns, silent_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, leaves_ns, lost_watch, stated_until_ns, why_it_ended
 from crashloop.restarts.lives import collected_early, ran
+from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import at_lines, seconds
@@ -160,7 +160,7 @@ def _out_of_date(case: Case, statement: Statement, newer: Statement | None, inst
         until_ns = min(until_ns, instance.exit_ns)
     if said == "running" and status.t_ns <= truth.utc_ns + SETTLED_NS:
         from_ns = truth.utc_ns
-    if until_ns - from_ns - silent_ns(case, truth.utc_ns, until_ns) <= SETTLED_NS:
+    if until_ns - from_ns - without_statements_ns(case, truth.utc_ns, until_ns) <= SETTLED_NS:
         return
     lines = (truth.line, status.line)
     sentence = (

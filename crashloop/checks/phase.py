@@ -16,7 +16,6 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
 from crashloop.model.pod_status import FAILED, SUCCEEDED, ended
-from crashloop.restarts.absences import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (
     DEADLINE_EXCEEDED,
@@ -29,6 +28,7 @@ from crashloop.restarts.evidence import (
 )
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
+from crashloop.restarts.outages import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.phases import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind

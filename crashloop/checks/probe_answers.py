@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
+from crashloop.history.stamps import Fact
 from crashloop.spec.pod import Handler, Probe, ProbeKind
 
 ON_ITS_WAY_NS = 100_000_000

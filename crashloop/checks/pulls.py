@@ -21,8 +21,8 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import ImageRequest, KubernetesEvent, PodHistory
 from crashloop.model.after_restart import pull_delays, pulls_at_restart
-from crashloop.restarts.absences import VERSION, ObjectState, held_over_time, offered_over_time, possible_at
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import VERSION, ObjectState, states_of_object, states_possible_at, versions_of_tag
 from crashloop.restarts.evidence import blind_spot, first_gap, why_it_ended
 from crashloop.restarts.lives import ran
 from crashloop.spec.dependency import PASSWORD_KEY, VERSION_VARIABLE, PullPolicy
@@ -112,7 +112,7 @@ def check_image_of_tag(case: Case, seen: Seen) -> Iterator[Finding]:
     for spec in pulled(case):
         if spec.image is None or spec.image.policy is not PullPolicy.ALWAYS:
             continue
-        states, decided[spec.name] = offered_over_time(case, spec), []
+        states, decided[spec.name] = versions_of_tag(case, spec), []
         for before, after in pairwise(ran(case.pod, spec.name)):
             found = next((note for note in after.notes if note.name == VERSION_VARIABLE), None)
             if before.exit_ns is None or after.begun_ns is None or found is None:
@@ -189,14 +189,14 @@ def check_pull_credentials(case: Case, seen: Seen) -> Iterator[Finding]:
     """Each pull MUST come with the password that the pull secret held then."""
     for spec in pulled(case):
         secret = next((each for each in case.scenario.objects if spec.image and each.name == spec.image.secret), None)
-        states = () if secret is None else held_over_time(case, secret)
+        states = () if secret is None else states_of_object(case, secret)
         for each in requests_for(case, spec) if states else ():
             # The first request of a pull has no password: the runtime waits to be asked for one.
             if each.data.password is None:
                 continue
             seen["refused"] += each.data.status != OK and each.t_ns < states[-1].from_ns
             seen["accepted"] += each.data.status == OK and each.t_ns > states[-1].to_ns
-            held = possible_at(case, states, each.t_ns)
+            held = states_possible_at(case, states, each.t_ns)
             due = tuple(dict.fromkeys(one.data[PASSWORD_KEY] for one in held if one.data is not None))
             if each.data.password not in due:
                 lines = (each.line, *(one.line for one in held if one.line is not None))

@@ -38,10 +38,10 @@ from crashloop.model.after_restart import probes_go_on
 from crashloop.model.gates import is_enabled
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
-from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
+from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE

@@ -15,17 +15,17 @@ from typing import NamedTuple
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.samples import Wait, doubt_of, late_waits
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import RESTARTING_ALL, StatusReport
 from crashloop.model.pod_status import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
-from crashloop.restarts.absences import may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
 from crashloop.restarts.lives import first_begun, ran
+from crashloop.restarts.outages import may_lag_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
 from crashloop.spec.pod import Container, ContainerKind

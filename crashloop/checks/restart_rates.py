@@ -6,8 +6,8 @@ import msgspec
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
+from crashloop.history.stamps import Fact
 from crashloop.model.lateness import latest_s
 from crashloop.model.restart_counts import START_S, computed_figure, delays_s, restarts_by
 from crashloop.restarts.case import Case

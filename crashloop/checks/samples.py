@@ -32,13 +32,13 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.starts import first_success, startup_probe
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model import student
 from crashloop.model.lateness import RELIST_S
-from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, why_they_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.restart import restarts
@@ -339,7 +339,7 @@ def _wait_for(case: Case, pod: PodHistory, init: Container, held: Container) -> 
     if began is None or began.utc_ns is None or since is None or since.utc_ns is None:
         return None
     from_ns, to_ns = since.utc_ns, began.utc_ns
-    if any(missing_for(case, held)) or any(from_ns <= each.t_ns <= to_ns for each in resets_of(case, pod)):
+    if any(missing_dependencies(case, held)) or any(from_ns <= each.t_ns <= to_ns for each in resets_of(case, pod)):
         return None
     doubt = doubt_of(case, pod, (held.name,), (from_ns, to_ns), PROMPT_S)
     return Wait(init.name, (to_ns - from_ns) / 1e9, PROMPT_S, doubt, case.scenario.name, (since.line, began.line))

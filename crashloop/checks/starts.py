@@ -13,12 +13,12 @@ import msgspec
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
-from crashloop.history.clock import Fact, span
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
-from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
@@ -49,7 +49,7 @@ def check_first_start(case: Case, seen: Seen) -> Iterator[Finding]:
     took: dict[str, float] = {}
     for pod in case.pods:
         yield from _before_startup_probe(case, pod)
-        for owed in (each for each in owed_starts(case, pod) if not any(missing_for(case, each.container))):
+        for owed in (each for each in owed_starts(case, pod) if not any(missing_dependencies(case, each.container))):
             began = _began(pod.instances(owed.container.name))
             yield from _too_late(case, pod, owed, began)
             if began is not None and began.utc_ns is not None and owed.since.utc_ns is not None:
@@ -152,7 +152,7 @@ def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
     """
     pod = case.scenario.pod
     in_turn = (*pod.of_kind(ContainerKind.INIT), *pod.of_kind(ContainerKind.REGULAR))
-    order = [(each, ran(case.pod, each.name)) for each in in_turn if not any(missing_for(case, each))]
+    order = [(each, ran(case.pod, each.name)) for each in in_turn if not any(missing_dependencies(case, each))]
     starts = sorted((began.utc_ns or 0, each.name) for each, instances in order if (began := _began(instances)))
     seen.facts["order"] = [name for _, name in starts]
     yield from (_never_started(case, each) for each, instances in order if not instances)

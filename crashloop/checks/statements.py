@@ -24,9 +24,9 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import counts_anew
 from crashloop.model.pod_status import WAITING_REASON, shows_by_s
-from crashloop.restarts.absences import SETTLED_NS, may_lag_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 from crashloop.words import at_lines, count, seconds

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crashloop.history.clock import Fact
+from crashloop.history.stamps import Fact
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""

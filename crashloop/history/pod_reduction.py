@@ -7,12 +7,13 @@ from sys import intern
 from typing import Any
 
 from crashloop.history import lines
-from crashloop.history.clock import Clocks, Fact, fact_of
+from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel, Damage
 from crashloop.history.instances import Contradiction, Instance, JournalLife, Note, RuntimeInstance, merge
 from crashloop.history.lines import AnyLine, ContainerLine, Line
 from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import KubernetesEvent, LogFiles, LoggedDelay, MirrorEvent, PodHistory, SandboxEvent
+from crashloop.history.stamps import Fact, fact_of
 from crashloop.history.statuses import StatusReport, report_of
 
 NO_BOOT = "-"

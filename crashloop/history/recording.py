@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.history.clock import Clocks, Fact
+from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel, Damage
 from crashloop.history.host import HostRecord
 from crashloop.history.instances import Contradiction, Instance
@@ -22,6 +22,7 @@ from crashloop.history.payload import (
     RequestData,
     SampleData,
 )
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 

@@ -154,7 +154,7 @@ SETTLE_S = 35.0
 
 The kubelet looks about once a second (up to 2 s on a busy node) and syncs pod statuses in batches at the latest every 10 s
 (syncPeriod, pkg/kubelet/status/status_manager.go@v1.37.1); a slow API server may take up to 30 s
-(crashloop.restarts.absences), after which a missing statement is a FAIL. A scenario whose statuses are quicker ends at once.
+(crashloop.restarts.outages), after which a missing statement is a FAIL. A scenario whose statuses are quicker ends at once.
 """
 
 

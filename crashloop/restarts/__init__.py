@@ -4,7 +4,8 @@ Theory of operation. `case.py` is one recorded scenario beside what was promised
 container and how each ended, `restart_all.py` finds RestartAllContainers among them, `owed.py` says whether the model restarts
 after an exit and until when that is owed, and `model_input.py` gives the lives to the model of the backoff. `restart.py` joins
 both: a `Restart` has the exit, the due delay, the create and the start. `bounds.py` compares one with its bounds, `excuse.py`
-says what held it up, `evidence.py` what could have hidden it, `absences.py` what was missing meanwhile, and `phases.py` which
-phases of the pod follow. Checkers, stress checks, SLO events, curves and comparisons select from these; none of them reads the
-model or a clock again.
+says what held it up, `evidence.py` what could have hidden it, `outages.py` when there was no kubelet or control plane,
+`dependencies.py` when a container lacked what it needs, and `phases.py` which phases of the pod follow. Of users' own pods
+`unknown_programs.py` says which delays are known. Checkers, stress checks, SLO events, curves and comparisons select from these;
+none of them reads the model of the backoff or a clock again.
 """

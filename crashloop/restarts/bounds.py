@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from crashloop.history.clock import Fact, Span
 from crashloop.history.event import Channel
+from crashloop.history.stamps import Fact, Span
 from crashloop.model.backoff import Due
 from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.model.restart import Decision
-from crashloop.restarts.absences import never_back
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot
 from crashloop.restarts.excuse import excuse
+from crashloop.restarts.outages import kubelet_never_back
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart
 from crashloop.spec.pod import ContainerKind
@@ -146,7 +146,7 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
     if waited_s <= last.latest_s or restart.decided.decision is Decision.STOP or awaits_init(case, restart):
         return None
     window_ns = (exited.utc_ns, until_ns)
-    attempted, gone = restart.failed_attempt, never_back(case, until_ns)
+    attempted, gone = restart.failed_attempt, kubelet_never_back(case, until_ns)
     blind = blind_spot(case, restart.pod, restart.pod.instances(restart.container), *window_ns)
     lines: tuple[int, ...] = ()
     if attempted is not None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from crashloop.history.clock import Fact
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, Gap, PodHistory, Recording
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
-from crashloop.restarts.absences import outages
 from crashloop.restarts.case import Case
+from crashloop.restarts.outages import control_plane_outages
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 from crashloop.words import seconds
 
@@ -64,7 +64,7 @@ def lost_watch(case: Case, from_ns: int, to_ns: int) -> Gap | None:
 
     A control plane that the scenario had stopped states nothing, and the list after it has what it states then: no loss.
     """
-    away = tuple(outages(case))
+    away = tuple(control_plane_outages(case))
     lost = case.recording.gaps_of(Channel.API, from_ns, to_ns)
     return next((gap for gap in lost if not any(gap.overlaps(each.from_ns, each.back_ns) for each in away)), None)
 

@@ -1,7 +1,8 @@
-"""Exited instances that garbage collection removed while the next one was created and did not run yet.
+"""The lives of a container: its instances that ran, how each ended, and which of them the kubelet no longer knows.
 
-Once a minute the kubelet keeps one instance of each container that does not run. One that was created and has not started
-counts as such, so the exited one before it is removed: from then on the kubelet knows of no exit of that container.
+Theory of operation. A program says with which code each life ends, so an instance that ended with another was killed. Once a
+minute the kubelet keeps one instance of each container that does not run. One that was created and has not started counts as
+such, so the exited one before it is removed: from then on the kubelet knows of no exit of that container.
 Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers; pkg/kubelet/kubelet.go, ContainerGCPeriod.
 """
 
@@ -9,9 +10,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.after_restart import SKIPPED
 from crashloop.restarts.case import Case
 from crashloop.spec.program import Program
@@ -25,7 +26,7 @@ PASS_NS = 10_000_000_000
 
 
 def collected_early(instances: Sequence[Instance]) -> dict[int, Fact]:
-    """The removal of each such instance of one container, by its ordinal."""
+    """The removal of each instance that was removed while the next one was created and did not run yet, by its ordinal."""
     found: dict[int, Fact] = {}
     last_ns = -PERIOD_NS
     for instance, following in pairwise(instances):

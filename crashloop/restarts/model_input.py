@@ -17,8 +17,8 @@ from crashloop.model.lives import (
     StartAttemptFailed,
     StartsBlocked,
 )
-from crashloop.restarts.absences import missing_for
 from crashloop.restarts.case import Case
+from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.lives import collected_early, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
@@ -97,7 +97,7 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
         part = next((part for kind, part in _CHANGED.items() if kind == done.data.action), None)
         if part is not None and done.ok and (done.data.arguments or {}).get("container", container) == container:
             yield KeyChanged((done.t_ns - zero) / 1e9, part, _late_s(case, done.t_ns))
-    for gone, back in missing_for(case, case.scenario.pod.container(container)):
+    for gone, back in missing_dependencies(case, case.scenario.pod.container(container)):
         until_s = math.inf if back is None else (back.to_ns - zero) / 1e9
         yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns))
     for removed in collected_early(ran(pod, container)).values():

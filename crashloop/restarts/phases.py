@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.history.clock import Fact
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.pod_status import (
     FAILED,
     IS_RUNNING,

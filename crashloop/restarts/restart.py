@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from crashloop.history.clock import Clocks, Fact, Span, span
+from crashloop.history.clock import Clocks
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact, Span, span
 from crashloop.model.backoff import Due
 from crashloop.model.restart import Decided
 from crashloop.restarts.case import Case

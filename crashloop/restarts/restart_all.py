@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_killed

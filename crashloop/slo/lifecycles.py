@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from crashloop.history.clock import Fact
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.stamps import Fact
 from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.restart import Decision
 from crashloop.restarts.bounds import LOST_AFTER_S, awaits_init, early, late, latest_s, overdue, stepped_s, why_late

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.history.clock import Fact
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.history.stamps import Fact
 
 RECORDED = Path(__file__).parent / "data" / "recorded-on-failure.jsonl"
 
