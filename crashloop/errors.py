@@ -1,4 +1,4 @@
-"""Exceptions, split by who has to act. Anything else that escapes is a fault of this suite."""
+"""Exceptions, split by who has to act; anything else that escapes is a fault of this suite. And the extra of a missing module."""
 
 
 class CrashloopError(Exception):
@@ -26,3 +26,21 @@ class ProcessEnded(ClusterError):
 
 class ObservationError(CrashloopError):
     """Evidence was lost; verdicts that need it become INCONCLUSIVE."""
+
+
+EXTRAS = {
+    "run": ("pytest", "xdist", "pytest_timeout", "pytest_kubernetes", "grpc", "google", "cryptography", "pyroute2"),
+    "stress": ("locust", "gevent", "geventhttpclient"),
+}
+
+
+def missing(error: ModuleNotFoundError, *, needed_by: str) -> str:
+    """What lacks, and how to get it."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((name for name, modules in EXTRAS.items() if module in modules), None)
+    if extra is None:
+        return f"Python finds no module {error.name!r}; the installation is incomplete."
+    return (
+        f"{needed_by} needs {module!r}, which is not installed.\n"
+        f"Install the wheel with the extra [{extra}]: docs/troubleshooting.md."
+    )

@@ -1,6 +1,6 @@
-"""Spelling of numbers and places in findings."""
+"""Spelling of numbers and places in findings, and columns of plain text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def seconds(value_s: float, *, unlike: float | None = None) -> str:
@@ -31,3 +31,10 @@ def count(number: int, noun: str, rest: str = "") -> str:
     """`1 delay`, `3 delays`, `3 statuses of a pod`."""
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number} {noun}{ending}{' ' + rest if rest else ''}"
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """One line per row, however long: each column is as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        yield "  ".join(map(str.ljust, line, widths)).rstrip()

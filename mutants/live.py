@@ -15,9 +15,8 @@ from crashloop.cluster.providers import owning_provider
 from crashloop.cluster.removal import remove
 from crashloop.errors import ClusterError
 from crashloop.profiles import load_profile
-from crashloop.run.judging import judge_scenario, read_history
+from crashloop.run.judging import failure_of, judge_scenario, read_history, wait_until_sealed
 from crashloop.run.planning import Declared
-from crashloop.run.wait_for_history import failure_of, wait_until_sealed
 from crashloop.rundir import RunDir, new_run_path
 from crashloop.spec.plan import Budgets, Plan
 from fixtures.owner import Owner, write_plan

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.run.courses import courses_of, starts_of
-from crashloop.run.planning import Declared
+from crashloop.run.planning import Declared, courses_of, starts_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, Scenario

@@ -13,7 +13,7 @@ from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
 from crashloop.report.results import Results
-from crashloop.run.wait_for_history import wait_until_sealed
+from crashloop.run.judging import wait_until_sealed
 from crashloop.rundir import RunDir, new_run_path
 from crashloop.settings import resolve_settings
 from crashloop.spec.plan import Budgets

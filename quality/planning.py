@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from crashloop.profiles import load_profile
-from crashloop.run.courses import courses_of, starts_of
+from crashloop.run.planning import courses_of, starts_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario

@@ -19,9 +19,8 @@ from crashloop.requirements import (
     load_requirements,
     load_topics,
 )
-from crashloop.run.citations import Citation, requirements_with_tests
-from crashloop.run.planning import Declared
-from crashloop.run.scopes import LONGEST_WATCH_S, scope_of
+from crashloop.run.planning import LONGEST_WATCH_S, Declared, scope_of
+from crashloop.run.selection import Citation, requirements_with_tests
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, State

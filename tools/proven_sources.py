@@ -27,7 +27,7 @@ RULES = (
 )
 """What a verdict on a simulated history depends on: everything that judges or simulates imports, but for reading files."""
 PROOF = (
-    "crashloop/run/scopes.py",
+    "crashloop/run/planning.py",
     "docs/fault-matrix.md",
     "suites/conformance",
     "suites/selftest/kit/fault_scenarios.py",

@@ -15,7 +15,7 @@ from crashloop.cluster.provider import ClusterInfo
 from crashloop.comparison.comparison import COMPARISON_FORMAT, Comparison
 from crashloop.comparison.matrix import MATRIX_FORMAT, Matrix
 from crashloop.history.event import Event
-from crashloop.inference.observation import OBSERVATION_FORMAT, Observation
+from crashloop.inference.judging import OBSERVATION_FORMAT, Observation
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.rundir import RUN_FORMAT, RecorderState, RunInfo
 from crashloop.spec.plan import PLAN_FORMAT, Plan

@@ -13,7 +13,7 @@ from crashloop.errors import UsageError
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.requirements import load_requirements
-from crashloop.run.publish import published
+from crashloop.run.analysis import published
 from crashloop.rundir import RunDir
 from crashloop.spec.requirement import Scope
 from crashloop.verdict import Verdict

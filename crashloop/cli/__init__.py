@@ -10,9 +10,8 @@ import typer
 from rich.console import Console
 
 from crashloop import __version__
-from crashloop.cli import catalogue, clusters, compare, export, host, kind, observe, predict, runs, stress
-from crashloop.errors import CrashloopError, UsageError
-from crashloop.extras import missing
+from crashloop.cli import catalogue, clusters, compare, observe, predict, runs, stress
+from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
 app = typer.Typer(
@@ -27,15 +26,15 @@ for command in (
     *catalogue.COMMANDS,
     *stress.COMMANDS,
     *compare.COMMANDS,
-    *export.COMMANDS,
+    *compare.EXPORT_COMMANDS,
     *predict.COMMANDS,
     *observe.COMMANDS,
     *clusters.COMMANDS,
-    *host.COMMANDS,
+    *clusters.HOST_COMMANDS,
 ):
     command.add_to(app)
 app.add_typer(catalogue.profile_group, name="profile")
-app.add_typer(kind.group, name="kind")
+app.add_typer(clusters.kind_group, name="kind")
 
 
 def _show_version(wanted: bool) -> None:

@@ -80,7 +80,7 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
 
 
 def _tests(identifier: str) -> Iterator[tuple[str, str]]:
-    from crashloop.run.citations import requirements_with_tests
+    from crashloop.run.selection import requirements_with_tests
 
     for each in requirements_with_tests().get(identifier, ()):
         yield "test", f"{each.path}::{each.test}"
@@ -88,7 +88,7 @@ def _tests(identifier: str) -> Iterator[tuple[str, str]]:
 
 def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
     """From runs/latest, if there is a run."""
-    from crashloop.run.publish import published
+    from crashloop.run.analysis import published
     from crashloop.rundir import RunDir
     from crashloop.settings import resolve_settings
 

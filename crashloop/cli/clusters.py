@@ -1,4 +1,4 @@
-"""Commands about clusters: bring one up, list them, remove them."""
+"""Commands about clusters, and about this host: bring up, list and remove them; prepare and examine it; build a node image."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +15,11 @@ from crashloop.cli.command import (
     print_table,
 )
 from crashloop.errors import UsageError
+from crashloop.verdict import ExitCode
 
 if TYPE_CHECKING:
     from crashloop.cluster.ownership import ClusterRecord
+
 
 DEFAULT_PROFILES = ("stock", "max-2s")
 
@@ -51,8 +53,8 @@ def up(
     from crashloop.cluster.providers import owning_provider
     from crashloop.profiles import load_profile, validate_for_cluster
     from crashloop.progress import default_progress
-    from crashloop.run.feature_gates import parsed_gates
-    from crashloop.run.option_checks import check_provider
+    from crashloop.run.options import check_provider
+    from crashloop.run.requested import parsed_gates
     from crashloop.settings import resolve_settings
     from crashloop.spec.profile import node_name
     from crashloop.spec.version import KubernetesVersion
@@ -128,3 +130,75 @@ def _state(cluster: "ClusterRecord") -> str:
 
 
 COMMANDS = (Command(up), Command(down), Command(status))
+
+
+def setup(
+    kubernetes_version: KubernetesVersionOption = None,
+    every_release: Annotated[
+        bool,
+        typer.Option("--every-release", help="The versions of `crashloop run --scope versions`, one after the other."),
+    ] = False,
+) -> None:
+    """Fetch or build every binary and make the images, so that later commands start at once."""
+    from crashloop.cluster.binaries.ensure import ensure_binaries
+    from crashloop.cluster.images import ensure_image_archive
+    from crashloop.progress import default_progress
+    from crashloop.run.kinds import PINNED
+    from crashloop.settings import resolve_settings
+
+    settings, progress = resolve_settings(), default_progress()
+    if every_release and kubernetes_version is not None:
+        raise UsageError("--every-release: has versions of its own.\nLeave --kubernetes-version out.")
+    versions = PINNED if every_release else (kubernetes_version or settings.versions.kubernetes,)
+    for version in versions:  # one after the other, each kept: what was interrupted goes on with the next one
+        binaries = ensure_binaries(settings, kubernetes_version=version, progress=progress)
+        ensure_image_archive(binaries, settings)
+        found = ((name, each, binaries.source.get(name, "")) for name, each in sorted(binaries.versions.items()))
+        print_table(("program", "version", "from"), found)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Report what this host can run, and what it lacks."""
+    from crashloop.doctor import examine
+
+    report = examine()
+    if as_json:
+        print_json(report)
+    else:
+        rows = ((row.name, row.value, row.state, row.advice) for row in report.rows)
+        print_table(("check", "value", "state", "advice"), rows)
+    raise typer.Exit(ExitCode.OK if report.ok else ExitCode.ERROR)
+
+
+HOST_COMMANDS = (Command(setup), Command(doctor))
+
+
+def build_node_image(
+    kubernetes_version: KubernetesVersionOption = None,
+    bin_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with your own binaries.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="NAME:TAG", help="A further name of the image.")] = None,
+) -> None:
+    """Build a node image of the binaries that the provider `local` runs, and print its name (for --node-image)."""
+    from crashloop.cluster.binaries.ensure import ensure_binaries
+    from crashloop.cluster.kind.docker import Docker
+    from crashloop.cluster.kind.node_image import ensure_own_image
+    from crashloop.cluster.kind.prerequisites import check_docker, docker_facts
+    from crashloop.progress import default_progress
+    from crashloop.settings import resolve_settings
+
+    settings, progress, docker = resolve_settings(), default_progress(), Docker()
+    check_docker(docker_facts(), nodes=0, systemd=False)
+    binaries = ensure_binaries(
+        settings,
+        kubernetes_version=kubernetes_version or settings.versions.kubernetes,
+        bin_dir=bin_dir,
+        progress=progress,
+    )
+    name = ensure_own_image(docker, binaries, settings, progress)
+    if tag is not None:
+        docker.run("tag", name, tag, describe=f"image {tag}")
+    out.print(tag or name, soft_wrap=True)
+
+
+kind_group = typer.Typer(help="Commands for the provider kind.", no_args_is_help=True)
+Command(build_node_image).add_to(kind_group)

@@ -1,16 +1,18 @@
-"""A command of the command line: declared beside its function, registered in crashloop.cli."""
+"""A command of the command line: declared beside its function, registered in crashloop.cli; its options, durations among them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crashloop.columns import aligned
-from crashloop.run.options import KUBERNETES_HELP, MAKERS
+from crashloop.errors import UsageError
+from crashloop.run.options import KUBERNETES_HELP, MAKERS, RunOption
+from crashloop.words import aligned
 
 out = Console(highlight=False)
 """Standard output: results only. Progress goes to standard error."""
@@ -76,3 +78,57 @@ class Command(NamedTuple):
 
     def add_to(self, app: typer.Typer) -> None:
         app.command(**self.settings)(self.function)
+
+
+def seconds(option: str, text: str, *, least_s: float = 0.001) -> float:
+    """The seconds of a duration. Raises UsageError for another text, or for less than `least_s`."""
+    from crashloop.spec.duration import NotADuration, parse_duration_ns
+
+    try:
+        found_s = parse_duration_ns(text) / 1e9
+    except NotADuration as error:
+        raise UsageError(f"{option} {text!r}: {error}.\nExpected something like 90s, 10m or 2h.") from error
+    if found_s < least_s:
+        raise UsageError(f"{option} {text!r}: expected a time above zero, such as 10m.")
+    return found_s
+
+
+def takes(options: Iterable[RunOption]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a function, which takes them as keywords, the options as parameters that typer sees."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        plain = signature(function)
+        own = [each for each in plain.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        shown = plain.replace(parameters=[*own, *map(_parameter, options)])
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def as_arguments(options: Iterable[RunOption], given: Mapping[str, Any]) -> list[str]:
+    """The arguments for the options that were given."""
+    return [argument for option in options for argument in _arguments(option, given[option.field])]
+
+
+def _arguments(option: RunOption, value: Any) -> list[str]:
+    if value is None or value is False or value == []:
+        return []
+    if value is True:
+        return [option.name]
+    values = value if isinstance(value, list) else [value]
+    if option.name.startswith("--"):
+        return [f"{option.name}={each}" for each in values]
+    return [word for each in values for word in (option.name, str(each))]
+
+
+def _parameter(option: RunOption) -> Parameter:
+    """None as default: only what was given is passed on, and the other program knows the default."""
+    shown = f"{option.help} Default: {option.default}." if option.default else option.help
+    about = typer.Option(option.name, metavar=option.metavar, help=shown, rich_help_panel=option.panel)
+    return Parameter(option.field, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[_type(option), about])
+
+
+def _type(option: RunOption) -> Any:
+    plain: Any = Literal[option.choices] if option.choices else option.type
+    return list[plain] | None if option.repeats else plain | None

@@ -1,13 +1,58 @@
-"""Commands about several runs: compare two, or show many side by side."""
+"""Commands about judged runs: compare two, show many side by side, export metrics; and their views."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from crashloop.cli.command import Command, Example, JsonOption, epilog
+from crashloop.cli.command import Command, Example, JsonOption, RunArgument, epilog, out
 from crashloop.cli.suites import compared, judged_run, trend_runs
-from crashloop.cli.views import RequestedViews, show, write_file
+from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.report.document import Document
+
+
+class RequestedViews(NamedTuple):
+    """The requested views."""
+
+    json: bool
+    markdown: bool
+    html: Path | None
+
+
+def show(value: Any, document: "Document", requested: RequestedViews) -> None:
+    """Write the page if requested, and print one other view. Raises UsageError."""
+    import msgspec
+
+    from crashloop.report.html import to_html
+    from crashloop.report.markdown import to_markdown
+    from crashloop.report.terminal import render
+
+    if requested.json and requested.markdown:
+        raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
+    if requested.html is not None:
+        write_file("--html", requested.html, to_html(document))
+    if requested.json:
+        _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    elif requested.markdown:
+        _print_as_it_is(to_markdown(document))
+    else:
+        render(document, out)
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write the file that an option names. Raises UsageError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: cannot be written ({error.strerror}).\nName another file.") from error
+
+
+def _print_as_it_is(text: str) -> None:
+    """Independent of the terminal's width."""
+    out.file.write(text)
+
 
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")]
@@ -95,3 +140,33 @@ COMMANDS = (
     Command(matrix, {"epilog": MATRIX_EPILOG}),
     Command(trend, {"epilog": TREND_EPILOG}),
 )
+
+
+EXPORT_EPILOG = epilog(
+    Example("crashloop export --openmetrics runs/latest > run.om", "every metric of the run, with its time"),
+    Example("promtool tsdb create-blocks-from openmetrics run.om DIR", "blocks for the data folder of Prometheus"),
+    Example("crashloop manifests grafana/stress.json", "a dashboard of Grafana for them"),
+)
+
+
+def export(
+    run: RunArgument,
+    openmetrics: Annotated[
+        bool, typer.Option("--openmetrics", help="As OpenMetrics with timestamps, which Prometheus backfills.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there. Default: standard output.")] = None,
+) -> None:
+    """Export every metric that a stress run recorded, with restarts and lateness by ground truth."""
+    from crashloop.stress.openmetrics import exported
+    from crashloop.stress.openmetrics import openmetrics as written
+
+    if not openmetrics:
+        raise UsageError("crashloop export: expected a format; --openmetrics is the only one.")
+    text = written(exported(run))
+    if output is None:
+        out.file.write(text)
+        return
+    write_file("--output", output, text)
+
+
+EXPORT_COMMANDS = (Command(export, {"epilog": EXPORT_EPILOG}),)

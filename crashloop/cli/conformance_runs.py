@@ -6,8 +6,7 @@ from crashloop.comparison.side import JudgedRun
 from crashloop.comparison.trend_figures import trend_of_conformance
 from crashloop.report.conformance import conformance_document
 from crashloop.report.results import Results
-from crashloop.run.analysis import analyze
-from crashloop.run.publish import publish, published
+from crashloop.run.analysis import analyze, publish, published
 from crashloop.rundir import RunDir
 
 

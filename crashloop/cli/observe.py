@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from crashloop.cli.command import Command, Example, JsonOption, epilog, out, print_json
-from crashloop.cli.durations import seconds
+from crashloop.cli.command import Command, Example, JsonOption, epilog, out, print_json, seconds
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def observe(
     from crashloop.report.html import to_html
     from crashloop.report.observation import observation_document
     from crashloop.report.terminal import render
-    from crashloop.run.option_checks import check_objects
+    from crashloop.run.options import check_objects
 
     check_objects(namespace=namespace, image=None, max_pods=None)
     folder = _folder(run_dir)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json, print_table
-from crashloop.cli.durations import seconds
+from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json, print_table, seconds
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,10 +5,19 @@ from typing import Any
 
 import typer
 
-from crashloop.cli.command import JUDGED, Command, Example, JsonOption, RunArgument, epilog, out, print_json
-from crashloop.cli.passed_on import as_arguments, takes
-from crashloop.cli.run_directory import Report, mention_damage
-from crashloop.cli.suites import judged_again, report_of
+from crashloop.cli.command import (
+    JUDGED,
+    Command,
+    Example,
+    JsonOption,
+    RunArgument,
+    as_arguments,
+    epilog,
+    out,
+    print_json,
+    takes,
+)
+from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS
 from crashloop.verdict import ExitCode

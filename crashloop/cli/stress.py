@@ -115,7 +115,7 @@ def stress(
     from crashloop.report.stress.document import stress_document
     from crashloop.report.terminal import render
     from crashloop.run.existing import existing_options
-    from crashloop.run.option_checks import check_provider
+    from crashloop.run.options import check_provider
     from crashloop.rundir import folder_named
     from crashloop.stress.highest_rate import counts_of
     from crashloop.stress.lent_nodes import number_of

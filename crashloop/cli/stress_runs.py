@@ -1,7 +1,6 @@
 """Stress runs, for the commands about runs."""
 
-from crashloop.cli.run_directory import is_writable
-from crashloop.cli.suites import Suite
+from crashloop.cli.suites import Suite, is_writable
 from crashloop.comparison.side import JudgedRun
 from crashloop.comparison.stress.comparison import compare_stress
 from crashloop.comparison.stress.side import JudgedStressRun

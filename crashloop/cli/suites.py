@@ -1,11 +1,13 @@
 """What the commands do with the runs of every suite: judge again, report, compare, show side by side."""
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crashloop.cli.run_directory import Report, mention, unless_read_only
+from rich.console import Console
+
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -13,6 +15,41 @@ if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
     from crashloop.comparison.trend import TrendRun
     from crashloop.report.document import Document
+    from crashloop.rundir import RunDir
+
+
+class Report(NamedTuple):
+    """The results of a run, for programs, and their report, for people."""
+
+    results: object
+    document: "Document"
+
+
+def unless_read_only(run: "RunDir", write: Callable[[], None]) -> None:
+    """Write results and views; where nothing can be written, as in an archive, that is only mentioned."""
+    try:
+        write()
+    except OSError as error:
+        mention(f"run directory {run.root}: results and report were not written ({error.strerror}).")
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether this process may write there."""
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def mention_damage(run_dir: Path) -> None:
+    """Name files that no verdict depends on, and that cannot be read."""
+    from crashloop.rundir import RunDir
+
+    for sentence in RunDir(run_dir).damage():
+        mention(sentence)
+
+
+def mention(sentence: str) -> None:
+    """A note on standard error."""
+    Console(stderr=True, highlight=False).print(f"crashloop: {sentence}", markup=False, soft_wrap=True)
+
 
 SUITES = {"conformance": "crashloop.cli.conformance_runs", "stress": "crashloop.cli.stress_runs"}
 """Modules with the `SUITE` of each `suite` of run.json; imported when a run needs them, so that `--help` is fast."""

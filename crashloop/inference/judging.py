@@ -1,16 +1,20 @@
-"""Infers a node's curve from its crash loops, and compares it with the configured curve."""
+"""Infers a node's curve from its crash loops, compares it with the configured one, and says what a test may assert; observe.json.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+An assertion without evidence does not hold: what was not judged has not been shown.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
 
 import msgspec
 
-from crashloop.inference.fitting import ONE_RESTART_S, Fit, Fitter, Reading, grid
+from crashloop.inference.fitting import ONE_RESTART_S, Fit, Fitter, Reading, grid, window
 from crashloop.inference.loops import CrashLoop
-from crashloop.inference.windows import window
 from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import ExitCode
 
 MIN_WAITS = 3
 """Waits, without free first restarts, that a statement about a configuration needs."""
@@ -185,3 +189,137 @@ def worst(findings: Iterable[NodeFinding]) -> Agreement:
     found = {finding.agreement for finding in findings}
     order = (Agreement.CONTRADICTS, Agreement.TOO_LITTLE, Agreement.AGREES)
     return next((each for each in order if each in found), Agreement.TOO_LITTLE)
+
+
+NOTHING_RESTARTED = "no restart with a due delay was seen, so nothing was judged."
+NO_CURVE = "its configuration is not known"
+
+
+def is_decided(findings: Sequence[NodeFinding], *, waits: int) -> bool:
+    """Whether a longer watch is needless: a node contradicts, or every node agrees by that many waits."""
+    agreements = {each.agreement for each in findings}
+    return Agreement.CONTRADICTS in agreements or (
+        agreements == {Agreement.AGREES} and min(each.used for each in findings) >= waits
+    )
+
+
+def why_not_followed(findings: Sequence[NodeFinding], *, waits: int) -> list[str]:
+    """One reason per node that was not seen to follow its configured curve by that many waits; empty if all were."""
+    if not findings:
+        return [NOTHING_RESTARTED]
+    return [reason for each in findings for reason in _of_node(each, waits)]
+
+
+def why_early(
+    findings: Sequence[NodeFinding], loops: Mapping[str, Iterable[CrashLoop]], curves: Mapping[str, Curve]
+) -> list[str]:
+    """The restarts of each node that came before its curve allows, or why that cannot be said; empty if none did."""
+    if not any(each.used for each in findings):
+        return [NOTHING_RESTARTED]
+    reasons = []
+    for each in findings:
+        if each.agreement is Agreement.NOT_COMPARED:
+            reasons.append(f"node {each.node}: {each.note or NO_CURVE}.")
+            continue
+        version = KubernetesVersion.parse(each.kubelet_version)
+        early = list(objections_to(loops[each.node], curves[each.node], version, kinds=("early",)))
+        if early and each.note:
+            early.append(f"node {each.node}: {each.note}.")
+        reasons += early
+    return reasons
+
+
+def _of_node(finding: NodeFinding, waits: int) -> Iterable[str]:
+    if finding.agreement is Agreement.CONTRADICTS:
+        assert finding.configured is not None
+        yield f"node {finding.node} does not follow {_words(finding.configured)}."
+        yield from finding.objections
+        if finding.likely is not None:
+            yield f"Most likely it follows {_words(finding.likely)}."
+    elif finding.agreement is Agreement.NOT_COMPARED:
+        yield f"node {finding.node}: {finding.note or NO_CURVE}."
+    elif finding.note:
+        yield f"node {finding.node}: {finding.note}."
+    elif finding.used < waits:
+        yield f"node {finding.node}: waits that count as evidence: {finding.used} of {waits}."
+
+
+def _words(curve: Curve) -> str:
+    return f"the curve from {curve.initial_s:g} s to {curve.maximum_s:g} s"
+
+
+OBSERVATION_FORMAT = "crashloop.observation/1"
+
+
+class Unheard(msgspec.Struct, frozen=True, kw_only=True):
+    """A loss of the connection to the watch of pods."""
+
+    since: datetime
+    why: str
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One observation of a cluster."""
+
+    format: str = OBSERVATION_FORMAT
+    crashloop_version: str
+    started: datetime
+    finished: datetime
+    kubernetes_version: str
+    """Of the API server."""
+    namespace: str | None
+    """None: all of them."""
+    agreement: Agreement
+    """The worst of the nodes that were compared."""
+    exit_code: int
+    nodes: tuple[NodeFinding, ...]
+    loops: tuple[CrashLoop, ...]
+    """All observed waits, so that they can be judged again."""
+    left_out: int
+    """Restarted containers that are no evidence: probes or RestartAllContainers restart them without a wait."""
+    gaps: int
+    """Number of losses of the watch that may have dropped statuses."""
+    unheard: Unheard | None = None
+    """The watch was lost, and did not come back before the end."""
+
+
+def observation(
+    nodes: Iterable[NodeFinding],
+    loops: Iterable[CrashLoop],
+    *,
+    crashloop_version: str,
+    started: datetime,
+    finished: datetime,
+    kubernetes_version: str,
+    namespace: str | None,
+    left_out: int,
+    gaps: int,
+    unheard: Unheard | None = None,
+) -> Observation:
+    """The document, worst nodes first."""
+    order = list(_EXIT_CODES)
+    findings = tuple(sorted(nodes, key=lambda each: (order.index(each.agreement), each.node)))
+    agreement = worst(findings)
+    return Observation(
+        crashloop_version=crashloop_version,
+        started=started,
+        finished=finished,
+        kubernetes_version=kubernetes_version,
+        namespace=namespace,
+        agreement=agreement,
+        exit_code=_EXIT_CODES[agreement],
+        nodes=findings,
+        loops=tuple(loops),
+        left_out=left_out,
+        gaps=gaps,
+        unheard=unheard,
+    )
+
+
+_EXIT_CODES = {
+    Agreement.CONTRADICTS: ExitCode.FAIL,
+    Agreement.TOO_LITTLE: ExitCode.INCONCLUSIVE,
+    Agreement.AGREES: ExitCode.OK,
+    Agreement.NOT_COMPARED: ExitCode.INCONCLUSIVE,
+}
+"""Worst first."""

@@ -1,7 +1,7 @@
 """The names of all feature gates of a control plane, by the first and the last release that has them. Pure.
 
 Source: constants of type featuregate.Feature in pkg/features of k8s.io/kubernetes, apiserver, client-go, controller-manager and
-apiextensions-apiserver, and in logs, metrics and zpages of component-base, at the versions of `crashloop.run.releases.PINNED`.
+apiextensions-apiserver, and in logs, metrics and zpages of component-base, at the versions of `crashloop.run.kinds.PINNED`.
 """
 
 from itertools import chain

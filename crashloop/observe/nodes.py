@@ -1,11 +1,13 @@
-"""Facts about nodes with crash loops: release, configuration, and whether their counters were lost during the observation."""
+"""Facts and findings about nodes with crash loops: release, configuration, and whether their counters were lost meanwhile."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from crashloop.inference.judging import NodeFinding, judge_node, unjudged
+from crashloop.inference.loops import CrashLoop
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
@@ -97,3 +99,36 @@ def read_configurations(kubelets: ConfigzReader, nodes: Iterable[Json]) -> dict[
         except KubeError as error:
             log.warning("%s", error)
     return found
+
+
+TOO_OLD = "its release is older than the model covers"
+NOT_SEEN_AGAIN = "whether it was booted or not Ready could not be read at the end"
+
+
+def findings_of(
+    nodes: Mapping[str, Json],
+    loops: Mapping[str, Sequence[CrashLoop]],
+    configured: Mapping[str, Configured],
+    *,
+    before: Mapping[str, Json],
+    after: Mapping[str, Json] | None,
+) -> list[NodeFinding]:
+    """One finding per node, first those that can be judged. `after` is None if the nodes could not be read at the end."""
+    modelled = {name: node for name, node in nodes.items() if is_modelled(kubelet_version(node))}
+    judged = [
+        judge_node(
+            name,
+            loops.get(name, ()),
+            kubelet_version(node),
+            configured=configured.get(name, NOT_KNOWN).curve,
+            configured_by=configured.get(name, NOT_KNOWN).by,
+            disturbed=NOT_SEEN_AGAIN if after is None else lost_counters(before.get(name), after.get(name)),
+        )
+        for name, node in modelled.items()
+    ]
+    beyond = [
+        unjudged(name, loops.get(name, ()), kubelet_version=str(kubelet_version(node)), note=TOO_OLD)
+        for name, node in nodes.items()
+        if name not in modelled
+    ]
+    return judged + beyond

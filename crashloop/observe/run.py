@@ -10,16 +10,15 @@ from crashloop import __version__
 from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, PROXY_RISK, connect, require_permitted
 from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
-from crashloop.inference.judging import NodeFinding
+from crashloop.inference.judging import NodeFinding, Observation, Unheard, observation
 from crashloop.inference.loops import CrashLoop
-from crashloop.inference.observation import Observation, Unheard, observation
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
-from crashloop.observe.findings import findings_of
 from crashloop.observe.nodes import (
     EVERY_OTHER,
     Configured,
+    findings_of,
     is_modelled,
     is_ready,
     kubelet_version,

@@ -6,8 +6,7 @@ import time
 import msgspec
 
 from crashloop.errors import ClusterError
-from crashloop.inference.loops import CrashLoop, CrashLoops
-from crashloop.inference.statements import statement
+from crashloop.inference.loops import CrashLoop, CrashLoops, statement
 from crashloop.kube.client import KubeApi
 from crashloop.kube.errors import KubeError
 from crashloop.kube.watch import LOOKING, Changed, Listed, PodObject, PodWatch, WatchGap

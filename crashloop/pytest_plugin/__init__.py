@@ -12,8 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
     from crashloop.pytest_plugin.access import ClusterLike
-    from crashloop.pytest_plugin.clusters import Clusters
-    from crashloop.pytest_plugin.manager import CrashloopManager
+    from crashloop.pytest_plugin.clusters import Clusters, CrashloopManager
     from crashloop.pytest_plugin.restarts import Restarts
 
 
@@ -34,8 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def crashloop_curve() -> "Callable[..., Curve]":
     """The curve of a kubelet: `crashloop_curve("1.37.1", maximum="10s")`; see `due_curve`."""
+    from crashloop.pytest_plugin.access import plain_errors
     from crashloop.pytest_plugin.curves import due_curve
-    from crashloop.pytest_plugin.plain_errors import plain_errors
 
     return plain_errors(due_curve)
 
@@ -43,8 +42,7 @@ def crashloop_curve() -> "Callable[..., Curve]":
 @pytest.fixture
 def restarts(request: pytest.FixtureRequest) -> "Callable[..., Restarts]":
     """Begin to watch the pods of a namespace: `restarts(cluster, namespace="default", context=None)`."""
-    from crashloop.pytest_plugin.access import access_of
-    from crashloop.pytest_plugin.plain_errors import plain_errors
+    from crashloop.pytest_plugin.access import access_of, plain_errors
     from crashloop.pytest_plugin.restarts import Restarts
 
     @plain_errors
@@ -62,9 +60,8 @@ def restarts(request: pytest.FixtureRequest) -> "Callable[..., Restarts]":
 @pytest.fixture
 def crash_pod(request: pytest.FixtureRequest) -> Callable[..., str]:
     """Create a pod that crashes, until the test ends: `crash_pod("loop", cluster, exit_code=1, after_s=1.0)`; see `CrashPod`."""
-    from crashloop.pytest_plugin.access import access_of
+    from crashloop.pytest_plugin.access import access_of, plain_errors
     from crashloop.pytest_plugin.crash_pods import CrashPod
-    from crashloop.pytest_plugin.plain_errors import plain_errors
 
     @plain_errors
     def create(
@@ -87,7 +84,7 @@ def crash_pod(request: pytest.FixtureRequest) -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def crashloop_cluster(request: pytest.FixtureRequest) -> "Iterator[Callable[..., CrashloopManager]]":
     """A cluster with one node per kubelet profile, for the whole session: `crashloop_cluster("stock", "max-2s")`."""
-    from crashloop.pytest_plugin.plain_errors import plain_errors
+    from crashloop.pytest_plugin.access import plain_errors
 
     @plain_errors
     def begin() -> "Clusters":

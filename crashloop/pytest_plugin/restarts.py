@@ -7,19 +7,23 @@ import msgspec
 
 from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, connect, require_permitted
 from crashloop.errors import CrashloopError, UsageError
-from crashloop.inference.expectation import is_decided, why_early, why_not_followed
-from crashloop.inference.judging import MIN_WAITS, NodeFinding
+from crashloop.inference.judging import MIN_WAITS, NodeFinding, is_decided, why_early, why_not_followed
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.client import Json
 from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.kube.missing_image import missing_for_all
 from crashloop.model.config import Curve
-from crashloop.observe.findings import findings_of
-from crashloop.observe.nodes import Configured, is_modelled, kubelet_version, nodes_by_name, read_configurations
+from crashloop.observe.nodes import (
+    Configured,
+    findings_of,
+    is_modelled,
+    kubelet_version,
+    nodes_by_name,
+    read_configurations,
+)
 from crashloop.observe.watch import LoopWatch
-from crashloop.pytest_plugin.access import Access
-from crashloop.pytest_plugin.plain_errors import plain_errors
+from crashloop.pytest_plugin.access import Access, plain_errors
 from crashloop.waiting import WaitTimeout, wait_until
 
 Loops = Mapping[str, tuple[CrashLoop, ...]]

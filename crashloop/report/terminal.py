@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from crashloop.columns import aligned
 from crashloop.report.document import (
     Badge,
     Block,
@@ -24,6 +23,7 @@ from crashloop.report.document import (
 )
 from crashloop.report.standing import Standing
 from crashloop.report.text import printable
+from crashloop.words import aligned
 
 STYLES = {
     Standing.FAIL: "bold red",

@@ -1,26 +1,59 @@
-"""Judges a whole run: its results, from the verdicts of its tests or from its evidence alone."""
+"""Judges a whole run from the verdicts of its tests or from its evidence alone, and publishes its results."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import islice, takewhile
+from pathlib import Path
 
 import msgspec
 
 from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
+from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.processors import are_worth_sharing, on_all_processors
-from crashloop.report.results import Results, build_results
+from crashloop.report.conformance import conformance_document
+from crashloop.report.document import Document
+from crashloop.report.html import to_html
+from crashloop.report.junit import to_junit
+from crashloop.report.markdown import to_markdown
+from crashloop.report.results import RESULTS_FORMAT, Results, build_results
+from crashloop.report.standing import Standing
+from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
-from crashloop.run.judging import Judged, judge_scenario, skipped
-from crashloop.run.timelines import remarkable_timelines
-from crashloop.run.verdict_files import kept_verdicts
-from crashloop.rundir import RunDir
+from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
+from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+
+MOST = 40
+"""Timelines of a report; results.json stays small."""
+_UNREMARKABLE = (Standing.PASS, Standing.SKIPPED, Standing.REPORTED, Standing.TEXT)
+
+
+def remarkable_timelines(run: RunDir, plan: Plan, results: Results) -> tuple[Timeline, ...]:
+    """In the order of the verdicts, worst first. A history that is missing or unreadable has none."""
+    return tuple(islice(_timelines(run, plan, results), MOST))
+
+
+def _timelines(run: RunDir, plan: Plan, results: Results) -> Iterator[Timeline]:
+    subjects = {each.name: each.subject for each in plan.scenarios}
+    for scenario in _scenarios_in_doubt(results):
+        try:
+            recording = read_history(run, scenario) if scenario in subjects else None
+        except OSError:
+            continue
+        if recording is not None:
+            yield from timelines_of(scenario, subjects[scenario], recording, results.curves)
+
+
+def _scenarios_in_doubt(results: Results) -> dict[str, None]:
+    """Those whose histories are the evidence of such a verdict."""
+    accused = (each for each in results.verdicts if Standing.of(each) not in _UNREMARKABLE)
+    return dict.fromkeys(each.scenario for verdict in accused for each in verdict.evidence)
 
 
 def analyze(run: RunDir) -> Results:
@@ -90,3 +123,27 @@ def _doubling(curve: Curve) -> Iterator[float]:
     while True:
         yield delay_s
         delay_s = curve.after(delay_s)
+
+
+def publish(run: RunDir, results: Results, document: Document | None = None) -> None:
+    """Write results.json first, then report.html, junit.xml and summary.md; views of an earlier judgement are replaced.
+
+    `document` is the report. Default: that of a conformance run.
+    """
+    shown = document or conformance_document(results)
+    run.write(run.results_json, results)
+    run.write_text(run.report_html, to_html(shown))
+    run.write_text(run.junit_xml, to_junit(results))
+    run.write_text(run.summary_md, to_markdown(shown))
+
+
+def require_judged(run: RunDir, results: Path) -> None:
+    """Raise UsageError if the run has no such file of results yet."""
+    if not results.exists():
+        raise UsageError(f"run directory {run.root}: it was not judged yet.\nJudge it: crashloop analyze {run.root}")
+
+
+def published(run: RunDir) -> Results:
+    """The results of a judged run. Raises UsageError if there are none, or if they have another format."""
+    require_judged(run, run.results_json)
+    return read_document(run.results_json, Results, RESULTS_FORMAT)

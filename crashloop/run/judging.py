@@ -1,16 +1,26 @@
-"""Judges one scenario or comparison of a run from its directory alone, also with damaged or missing evidence."""
+"""Judges one scenario or comparison of a run once, from its directory alone, as soon as its history is complete.
 
-from collections.abc import Iterator, Sequence
+It does so also with damaged or missing evidence.
+
+The tests of a scenario can be spread over processes; the others read what the first has written, and so do the results.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import psutil
+from filelock import FileLock
 
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.checks.judgement import ComparisonInput, JudgementInput, Question
 from crashloop.deviations import load_deviations
+from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.requirements import load_requirements
@@ -22,6 +32,89 @@ from crashloop.spec.requirement import Deviation
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
+from crashloop.waiting import wait_until
+
+BRING_UP_S = 2400.0
+"""Longest time for binaries (built from source at worst) and cluster."""
+
+OVERHEAD_S = 120.0
+"""Longest time to launch and seal a scenario, beyond its observation and the start of its node."""
+
+_END = b'"kind":"end"'
+
+
+def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
+    """Return when the scenario's history is sealed, or when the recorder has ended without it.
+
+    Raises WaitTimeout beyond the plan's own time, so that a hung recorder is noticed.
+    """
+    history = run.history(scenario)
+    wait_until(
+        f"history of {scenario} to be complete",
+        lambda: is_sealed(history) or _recorder_has_ended(run),
+        timeout_s=BRING_UP_S + longest_s(plan),
+        every_s=0.2,
+        last_seen=lambda: f"{history.name}: {_size(history)} bytes; recorder: {_state(run)}",
+    )
+
+
+def failure_of(run: RunDir) -> RecorderState | None:
+    """The recorder's state if it failed: then nothing more is recorded."""
+    state = _state(run)
+    return state if state is not None and state.state == "failed" else None
+
+
+def is_sealed(history: Path) -> bool:
+    """Whether the last line of a history is its `end` event."""
+    try:
+        with history.open("rb") as file:
+            file.seek(max(0, history.stat().st_size - 4096))
+            return _END in file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    except FileNotFoundError:
+        return False
+
+
+def _recorder_has_ended(run: RunDir) -> bool:
+    state = _state(run)
+    return state is not None and (state.state in ("done", "failed", "interrupted") or not psutil.pid_exists(state.pid))
+
+
+def _state(run: RunDir) -> RecorderState | None:
+    try:
+        return msgspec.json.decode(run.recorder_json.read_bytes(), type=RecorderState)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        raise ClusterError(f"run directory {run.root}: recorder.json is damaged ({error}).") from error
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def longest_s(plan: Plan) -> float:
+    """Longest duration of the recording, with the longest duration of every scenario."""
+    budgets, scenarios = plan.budgets, {each.name: each for each in plan.scenarios}
+    side_by_side_s: dict[str, float] = {}
+    one_by_one_s: defaultdict[str, float] = defaultdict(float)
+    apart_s = 0.0
+    for name, node in plan.placements.items():
+        taken_s = OVERHEAD_S + scenarios[name].longest_s
+        if scenarios[name].control_plane is not None:
+            apart_s += taken_s
+        elif scenarios[name].disturbs_node:
+            one_by_one_s[node] += taken_s
+        else:
+            side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), taken_s)
+    occupied_s = [side_by_side_s.get(node.name, 0.0) + one_by_one_s[node.name] for node in plan.nodes]
+    total_s = apart_s + sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
+    total_s += sum(len(plan.starts_of(each)) for each in plan.scenarios) / budgets.container_starts_per_s
+    total_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
+    if budgets.live_pods is not None:
+        pods_s = sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.pod_spec is not None)
+        total_s += pods_s / max(budgets.live_pods // 2, 1)  # the others may be heartbeats
+    return total_s
+
 
 NOTHING = read_recording(())
 
@@ -179,3 +272,33 @@ def _why_missing(run: RunDir, scenario: str) -> Finding:
             return error(f"{missing}, although the recorder finished.")
         case "starting" | "recording":
             return inconclusive(f"{missing}: the recorder was still {state.state}, or was killed.")
+
+
+def judge_once(run: RunDir, plan: Plan, scenario: str) -> Judged:
+    """The verdicts on a scenario or comparison, which no process of the run makes again.
+
+    Those on a history that is not sealed are not kept: its recorder may still be writing it.
+    """
+    run.verdicts_dir.mkdir(exist_ok=True)
+    with FileLock(run.verdicts_dir / f".{scenario}.lock"):
+        judged = _kept(run, scenario)
+        if judged is None:
+            judged = judge_scenario(run, plan, scenario)
+            if all(is_sealed(run.history(each)) for each in plan.histories_of(scenario)):
+                run.write(run.verdicts(scenario), judged)
+    return judged
+
+
+def kept_verdicts(run: RunDir, scenarios: Iterable[str]) -> dict[str, Judged]:
+    """The verdicts that were kept, by scenario, once no test judges any more."""
+    for lock in run.verdicts_dir.glob(".*.lock"):
+        lock.unlink()
+    return {scenario: judged for scenario in scenarios if (judged := _kept(run, scenario)) is not None}
+
+
+def _kept(run: RunDir, scenario: str) -> Judged | None:
+    """None if there are none, or none that can be read: they can be made again."""
+    try:
+        return msgspec.json.decode(run.verdicts(scenario).read_bytes(), type=Judged)
+    except (OSError, msgspec.MsgspecError):
+        return None

@@ -1,22 +1,59 @@
-"""Planning of every kind of scenario: one row per kind."""
+"""How each kind of scenario is planned: one row per kind; and which releases a run on several versions has."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from crashloop.cluster.binaries.skew import can_join_api_server
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.owner import job_course_of, replaced_course_of
-from crashloop.run.on_version import no_kubelet, pod_on_version, startup_on_version
+from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.owner import Deployment, Job, Owner, StaticPod
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.plan import Judgeable
+from crashloop.spec.profile import KubeletProfile, version_of, with_version
 from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.spec.version import KubernetesVersion
+
+LOOKS_SELDOM = (1, 34)
+"""Up to this release a kubelet looks at a waiting pod every 10 to 16 s only, so that ten restarts of 2 s take two minutes."""
+LONGEST_WATCH_S = 240.0
+
+
+def pod_on_version(scenario: PodScenario, version: str) -> PodScenario:
+    """The same pod on a node with that kubelet."""
+    until = scenario.until
+    if KubernetesVersion.parse(version).release <= LOOKS_SELDOM:
+        until = msgspec.structs.replace(until, at_most_s=max(until.at_most_s, LONGEST_WATCH_S))
+    return msgspec.structs.replace(
+        scenario, name=_name(scenario, version), profile=with_version(scenario.profile, version), until=until
+    )
+
+
+def startup_on_version(scenario: StartupScenario, version: str) -> StartupScenario:
+    """The same start, of that kubelet in a node with that kubelet."""
+    return msgspec.structs.replace(
+        scenario,
+        name=_name(scenario, version),
+        profile=with_version(scenario.profile, version),
+        candidate=with_version(scenario.candidate, version),
+        control=None if scenario.control is None else with_version(scenario.control, version),
+    )
+
+
+def no_kubelet(scenario: AnyScenario, _version: str) -> AnyScenario:
+    """Raises TypeError."""
+    raise TypeError(f"scenario {scenario.name!r} has no kubelet")
+
+
+def _name(scenario: AnyScenario, version: str) -> str:
+    return f"{scenario.name}-v{version.replace('.', '-')}"
+
 
 NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.RESTART_KUBELET: Capability.KUBELET_RESTART,
@@ -95,3 +132,24 @@ KINDS: dict[type[AnyScenario], Planning] = {
         course=lambda *_: Course(),
     ),
 }
+
+
+PINNED = ("1.33.13", "1.34.4", "1.35.8", "1.36.4", "1.37.1")
+"""One version of each release that this suite knows; `make versions` gets them all."""
+
+Kind = TypeVar("Kind", bound=AnyScenario)
+
+
+def on_version(scenario: Kind, version: str) -> Kind:
+    """The scenario on a kubelet of that version, with a name of its own. Raises TypeError for one without a kubelet."""
+    found: Kind = KINDS[type(scenario)].on_version(scenario, version)
+    return found
+
+
+def can_join(judged: Judgeable, api_server: KubernetesVersion) -> bool:
+    """Whether upstream supports its kubelets beside an API server of this version, and its controllers are one release older."""
+    controllers = map(KubernetesVersion.parse, controllers_of(each.control_plane for each in judged.scenarios))
+    if any(api_server.minor - each.minor != 1 for each in controllers):
+        return False
+    versions = filter(None, (version_of(profile) for each in judged.scenarios for profile in each.profiles))
+    return all(can_join_api_server(KubernetesVersion.parse(version), api_server) for version in versions)

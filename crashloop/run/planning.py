@@ -1,23 +1,92 @@
-"""Computes the plan from declared judgements; every collecting process computes the same one."""
+"""Computes the plan from declared judgements: its nodes, the course of each scenario, and what that amounts to. Pure.
 
-from collections.abc import Iterable, Iterator
+Every collecting process computes the same one.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 from crashloop.cluster.binaries.skew import check_controllers
 from crashloop.cluster.provider import Capability
+from crashloop.errors import UsageError
+from crashloop.model.course import Course
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import check_releases, load_profile, validate_for_node, validate_refusal
+from crashloop.record.schedule import Forecast, forecast
+from crashloop.record.stage import schedule_of
 from crashloop.requirements import load_requirements
-from crashloop.run.courses import courses_of, starts_of
+from crashloop.run.existing import Offer
 from crashloop.run.kinds import KINDS
-from crashloop.run.matching import Offer
-from crashloop.spec.assignment import assign
+from crashloop.spec.assignment import REPLACE_S, assign
 from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, Skip, unique_scenarios
-from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement, applies
+from crashloop.spec.profile import KubeletProfile, version_of
+from crashloop.spec.requirement import Requirement, Scope, applies
 from crashloop.spec.scenario import Scenario, profiles_of
 from crashloop.spec.version import KubernetesVersion
+
+LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
+"""The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
+
+STARTS_PER_S = {Scope.QUICK: 6.0, Scope.FULL: 4.0, Scope.SOAK: 4.0, Scope.VERSIONS: 6.0}
+"""Starts of containers per second in a run's budget: the longest scenarios of a wide scope leave time for a calmer pace."""
+
+_SCOPES = tuple(LONGEST_WATCH_S)
+
+
+def scope_of(requirement: Requirement, scenario: Judgeable) -> Scope:
+    """The scope of the requirement's row in the catalogue, or the first wider one that has time for the scenario's watch.
+
+    What has nodes with a version of their own is for a run on several versions.
+    """
+    if requirement.scope is Scope.VERSIONS or any(
+        version_of(profile) is not None for each in scenario.scenarios for profile in each.profiles
+    ):
+        return Scope.VERSIONS
+    return next(
+        scope for scope in _SCOPES[_SCOPES.index(requirement.scope) :] if scenario.longest_s <= LONGEST_WATCH_S[scope]
+    )
+
+
+def require_within(named: Iterable[str], scopes: Mapping[str, Collection[Scope]], widest: Scope) -> None:
+    """Raise UsageError for a requirement named by the user that a run of the scope `widest` judges on nothing.
+
+    `scopes`: from which scope on each requirement is judged, on each of its scenarios.
+    """
+    for identifier in sorted(named):
+        found = scopes.get(identifier, ())
+        if found and not any(is_within(each, widest) for each in found):
+            narrowest = min(found, key=tuple(Scope).index)
+            raise UsageError(
+                f"--requirement {identifier}: nothing of scope {widest} judges it.\nRun it with --scope {narrowest}."
+            )
+
+
+def is_within(scope: Scope, widest: Scope) -> bool:
+    """Whether a run of the scope `widest` contains what belongs to `scope`."""
+    if Scope.VERSIONS in (scope, widest):
+        return scope is widest
+    return _SCOPES.index(scope) <= _SCOPES.index(widest)
+
+
+def courses_of(
+    scenarios: Iterable[Scenario], profile_of: Callable[[str], KubeletProfile], version: KubernetesVersion
+) -> dict[str, Course]:
+    """By name of the scenario. One without a node takes no time and starts nothing."""
+    return {
+        each.name: Course()
+        if each.node_profile is None
+        else KINDS[type(each)].course(each, profile_of(each.node_profile), version)
+        for each in scenarios
+    }
+
+
+def starts_of(courses: Mapping[str, Course]) -> dict[str, tuple[float, ...]]:
+    """`Plan.starts_s`, to a tenth of a second."""
+    return {
+        name: tuple(round(at_s, 1) for at_s in course.starts_s) for name, course in courses.items() if course.starts_s
+    }
 
 
 class Declared(NamedTuple):
@@ -163,3 +232,75 @@ def _lacking(
     if Capability.KUBELET_PROFILES not in capabilities:
         return f"the provider lacks the capability {Capability.KUBELET_PROFILES}"
     return None
+
+
+class NodeOutline(NamedTuple):
+    """A node; the times are counted from the moment at which the first nodes are up."""
+
+    name: str
+    profile: str
+    scenarios: int
+    begin_s: float
+    end_s: float
+
+
+class Outline(NamedTuple):
+    """A plan in numbers."""
+
+    nodes: tuple[NodeOutline, ...]
+    requirements: int
+    judgements: int
+    without_node: int
+    """Scenarios that need no node."""
+    skipped: int
+    container_starts: int
+    """Starts of sandboxes and containers, exec probes included."""
+    expected_s: float
+    """Longest expected recording, from the first pod to the last history."""
+
+
+def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
+    """Nodes in the order in which they come up, on a provider that can do so much."""
+    version = KubernetesVersion.parse(plan.kubernetes_version)
+    lengths_s = {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()}
+
+    def of(part: Plan) -> Forecast:
+        return forecast(schedule_of(part, capabilities), lengths_s, bring_up_s=REPLACE_S, take_down_s=0.0)
+
+    played, begin_s = of(plan.shared()), 0.0
+    for lone in map(of, plan.apart()):
+        played = played.beside(lone, begin_s)
+        begin_s += lone.ends_s
+    return Outline(
+        nodes=tuple(_node_outlines(plan, played)),
+        requirements=len({each.requirement for each in plan.judgements}),
+        judgements=len(plan.judgements),
+        without_node=sum(each.node_profile is None for each in plan.scenarios),
+        skipped=len(plan.skipped),
+        container_starts=sum(len(plan.starts_of(each)) for each in plan.scenarios),
+        expected_s=max(played.ends_s - REPLACE_S, 0.0),
+    )
+
+
+def sentences(found: Outline) -> Iterator[str]:
+    """For people."""
+    yield (
+        f"{found.judgements} verdicts on {found.requirements} requirements; {len(found.nodes)} nodes, "
+        f"{found.container_starts} container starts, {found.without_node} scenarios without a node."
+    )
+    if found.skipped:
+        yield f"{found.skipped} verdicts are skipped: this provider, release or configuration lacks what they need."
+    yield f"Expected time: {_minutes(found.expected_s)} at most once the first nodes are up."
+
+
+def _node_outlines(plan: Plan, played: Forecast) -> Iterator[NodeOutline]:
+    """Each node from the moment at which it is up to the end of its last scenario."""
+    for planned in plan.nodes:
+        ends_s = [played.scenarios[name][1] for name, node in plan.placements.items() if node == planned.name]
+        begin_s, _ = played.nodes[planned.name]
+        yield NodeOutline(planned.name, planned.profile, len(ends_s), begin_s, max(ends_s) - REPLACE_S)
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

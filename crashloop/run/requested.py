@@ -1,31 +1,139 @@
-"""The options of a conformance run, resolved and checked before pytest collects any test, or even starts.
+"""The options of a conformance run, resolved and checked before anything of it starts, is shown or kept.
+
+Source of the rules: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1 (Set, dependencies).
 
 `crashloop run` asks here in its own process; fixtures/ asks again, for runs that `pytest` started. What needs the collected
-tests, programs that answer or a cluster is checked later: crashloop/run/preflight.py.
+tests, programs that answer or a cluster is checked later: crashloop/run/requested.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from crashloop.cluster.binaries.ensure import PROGRAMS
+from crashloop.cluster.binaries.ensure import (
+    PROGRAMS,
+    ensure_containerd_1,
+    ensure_state_metrics,
+    require_controllers,
+    require_kubelet,
+)
 from crashloop.cluster.binaries.skew import check_supported
-from crashloop.cluster.binaries.versions import own_folder
+from crashloop.cluster.binaries.versions import own_folder, own_kubelet
 from crashloop.cluster.kind.image_choice import version_in_tag
-from crashloop.cluster.providers import LENDING
+from crashloop.cluster.ownership import ClusterStore
+from crashloop.cluster.provider import Capability, ClusterRequest
+from crashloop.cluster.providers import LENDING, owning_provider
 from crashloop.errors import UsageError
+from crashloop.model.gate_names import gate_names
+from crashloop.model.gates import DEPENDENCIES, GateState, default_gates, gate_state
+from crashloop.progress import default_progress
+from crashloop.record.run_cluster import RecorderSettings, require_version, run_name
 from crashloop.requirements import load_requirements
 from crashloop.run.existing import existing_options
-from crashloop.run.feature_gates import parsed_gates
-from crashloop.run.option_checks import check_provider
-from crashloop.run.options import OF_LENDERS, OPTIONS, OWN_CONTROL_PLANE
+from crashloop.run.kinds import KINDS
+from crashloop.run.options import OF_LENDERS, OPTIONS, OWN_CONTROL_PLANE, check_provider
 from crashloop.run.selection import Selection
 from crashloop.rundir import folder_named, new_run_path
 from crashloop.settings import resolve_settings
+from crashloop.spec.control_plane import controllers_of
+from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
+
+OPTION = "--feature-gate"
+_VALUES = {"true": True, "false": False}
+
+
+def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_programs: bool = False) -> dict[str, bool]:
+    """The gates by name, from the values of the option. The user's own control plane may have gates of its own.
+
+    Raises UsageError for a value of another form, a gate given twice, and gates with which the API server of that version
+    refuses to start.
+    """
+    known = None if own_programs else gate_names(version)
+    gates: dict[str, bool] = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not name or not separator or value.lower() not in _VALUES:
+            raise UsageError(
+                f"{OPTION} {text!r}: expected NAME=true or NAME=false, such as ContainerRestartRules=false."
+            )
+        if name in gates:
+            raise UsageError(f"{OPTION} {text}: {name} is given twice.\nGive it once.")
+        gates[name] = _VALUES[value.lower()]
+        state = gate_state(name, version)
+        if state is GateState.ABSENT:
+            raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\nUse another version.")
+        if known is not None and name not in known:
+            near = get_close_matches(name, known, 1)
+            remedy = f"Did you mean {near[0]}?" if near else "Name another, or bring your own binaries."
+            raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
+        if state is GateState.LOCKED and not gates[name]:
+            raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to true.\nLeave it out.")
+    effective = default_gates(version) | gates
+    for name, needed in DEPENDENCIES.items():
+        missing = [each for each in needed if not effective.get(each, False)]
+        if effective.get(name, False) and missing:
+            raise UsageError(
+                f"{OPTION}: {name} is on and depends on {', '.join(missing)}, which is off; the API server does not start.\n"
+                f"Add {OPTION} {name}=false, or switch on what it depends on."
+            )
+    return gates
+
+
+def check_options(plan: Plan, settings: RecorderSettings) -> None:
+    """Raise UsageError for a version, programs or a cluster that cannot be used. Gets and starts nothing."""
+    if plan.provider in LENDING:
+        return
+    if settings.cluster is not None:
+        _check_kept(settings.cluster, plan)
+        return
+    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
+    if settings.kubelet_binary is not None:
+        own_kubelet(Path(settings.kubelet_binary))
+    if settings.bin_dir is not None:
+        own_folder(Path(settings.bin_dir), PROGRAMS)
+
+
+def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
+    """Raise UsageError or PrerequisiteError for what would stop the recorder before its first node.
+
+    An existing cluster has been surveyed before.
+    """
+    check_options(plan, settings)
+    if plan.provider in LENDING:
+        return
+    resolved, progress = resolve_settings(), default_progress()
+    for version in sorted({each.kubernetes_version for each in plan.profiles if each.kubernetes_version is not None}):
+        require_kubelet(resolved, kubernetes_version=version, progress=progress)
+    for version in controllers_of(each.control_plane for each in plan.scenarios):
+        require_controllers(resolved, kubernetes_version=version, progress=progress)
+    # What is seldom needed is got here, since its build would disturb what is recorded.
+    if any(each.runtime is not None for each in plan.profiles):
+        ensure_containerd_1(resolved, progress)
+    if any(Capability.STATE_METRICS in KINDS[type(each)].capabilities(each) for each in plan.scenarios):
+        ensure_state_metrics(resolved, progress)
+    if settings.cluster is not None:
+        return
+    owning_provider(plan.provider).check(
+        ClusterRequest(
+            name=run_name(run_dir),
+            kubernetes_version=plan.kubernetes_version,
+            nodes=(),
+            bin_dir=settings.bin_dir,
+            node_image=settings.node_image,
+            kind_binary=settings.kind_binary,
+        )
+    )
+
+
+def _check_kept(name: str, plan: Plan) -> None:
+    facts = ClusterStore().find(name).facts()
+    if facts is not None:
+        require_version(name, facts.kubernetes_version, plan.kubernetes_version)
 
 
 def check_request(given: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import STRESS_RESULTS_FORMAT, StressResults, run_results
-from crashloop.run.publish import publish, require_judged
+from crashloop.run.analysis import publish, require_judged
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import PLAN_FORMAT
 from crashloop.stress.assignment import MARKS, Operation, Order, StageMark

@@ -18,7 +18,7 @@ import msgspec
 from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.report.text import counted
-from crashloop.run.matching import Offer
+from crashloop.run.existing import Offer
 from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Canary, Demand, large_images

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from crashloop.run.scopes import LONGEST_WATCH_S
+from crashloop.run.planning import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass, RestartPolicy, RestartRule, restart_in
 from crashloop.spec.program import HOLDS, Program, exits_with, runs

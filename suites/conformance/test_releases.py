@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import msgspec
 
+from crashloop.run.kinds import PINNED, on_version
 from crashloop.run.planning import Declared
-from crashloop.run.releases import PINNED, on_version
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Comparison, compared
 from crashloop.spec.profile import RUNTIMES, node_name, on_runtime, with_version

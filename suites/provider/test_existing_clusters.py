@@ -29,7 +29,7 @@ from crashloop.pods.manifest import RUN_LABEL
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 from crashloop.report.results import Results
-from crashloop.run.matching import Offer
+from crashloop.run.existing import Offer
 from crashloop.verdict import Outcome
 from crashloop.waiting import wait_until
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from crashloop.cli import app
-from crashloop.cli.passed_on import as_arguments
+from crashloop.cli.command import as_arguments
 from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
 from crashloop.errors import UsageError

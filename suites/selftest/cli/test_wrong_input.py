@@ -18,7 +18,7 @@ from crashloop.cluster.kind.prerequisites import docker_facts
 from crashloop.doctor import examine
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
-from crashloop.run.option_checks import check_objects, check_provider
+from crashloop.run.options import check_objects, check_provider
 from crashloop.rundir import RunDir
 from crashloop.settings import Paths, Settings
 from crashloop.stress.assignment import Operation

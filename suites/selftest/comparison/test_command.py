@@ -11,7 +11,7 @@ from crashloop.cli import app
 from crashloop.cli.suites import judged_run
 from crashloop.errors import UsageError
 from crashloop.report.results import Results
-from crashloop.run.publish import publish
+from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
 from suites.selftest.kit.comparison_example import NEWER, OLDER, ON_KIND
 from suites.selftest.kit.report_example import INFO, PLAN

@@ -20,7 +20,7 @@ from crashloop.errors import UsageError
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
 from crashloop.report.terminal import render
-from crashloop.run.publish import publish
+from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
 from crashloop.slo.rows import Better
 from crashloop.stress.folder import publish_stress

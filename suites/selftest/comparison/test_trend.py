@@ -20,7 +20,7 @@ from crashloop.errors import UsageError
 from crashloop.report.document import Table
 from crashloop.report.results import Results
 from crashloop.report.stress.results import Comparison
-from crashloop.run.publish import publish
+from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
 from crashloop.slo.effect import Effect, EffectReading
 from crashloop.slo.measurements import Interval

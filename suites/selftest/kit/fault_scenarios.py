@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from crashloop.requirements import load_requirements
-from crashloop.run.scopes import scope_of
+from crashloop.run.planning import scope_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Action, Container, ContainerKind, Pod, Probe, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Channel, Kind
-from crashloop.inference.loops import CrashLoop, CrashLoops
-from crashloop.inference.statements import PodStatement, statement
+from crashloop.inference.loops import CrashLoop, CrashLoops, PodStatement, statement
 from crashloop.model.config import Curve
 from crashloop.sim import simulate
 from crashloop.sim.behaviour import Behaviour, S

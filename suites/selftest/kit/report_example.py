@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crashloop.report.results import Results, build_results
-from crashloop.run.publish import publish
+from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from crashloop.cli import app
 from crashloop.errors import UsageError
-from crashloop.inference.judging import Agreement
-from crashloop.inference.observation import Observation
+from crashloop.inference.judging import Agreement, Observation
 from crashloop.observe.run import ObservationRequest, look
 from crashloop.observe.watch import LoopWatch
 from crashloop.progress import SilentProgress

@@ -2,8 +2,15 @@
 
 import pytest
 
-from crashloop.inference.expectation import NOTHING_RESTARTED, is_decided, why_early, why_not_followed
-from crashloop.inference.judging import NodeFinding, judge_node, unjudged
+from crashloop.inference.judging import (
+    NOTHING_RESTARTED,
+    NodeFinding,
+    is_decided,
+    judge_node,
+    unjudged,
+    why_early,
+    why_not_followed,
+)
 from crashloop.inference.loops import CrashLoop
 from crashloop.model.config import Curve
 from suites.selftest.kit.observed_loops import V1_37, loop_of

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crashloop.inference.fitting import Fitter, grid
+from crashloop.inference.fitting import Fitter, Window, chances, grid, window
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judge_node, ranges, worst
 from crashloop.inference.loops import CrashLoop
-from crashloop.inference.windows import Window, chances, window
 from crashloop.model.config import Curve
 from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile

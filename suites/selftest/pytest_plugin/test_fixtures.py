@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from crashloop.errors import PrerequisiteError
-from crashloop.pytest_plugin.plain_errors import plain_errors
+from crashloop.pytest_plugin.access import plain_errors
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
 from suites.selftest.kit.existing_kit import crashloop_run

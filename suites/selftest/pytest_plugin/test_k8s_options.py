@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.pytest_plugin.k8s_options import K8sOptions
+from crashloop.pytest_plugin.access import K8sOptions
 
 
 @pytest.mark.parametrize(

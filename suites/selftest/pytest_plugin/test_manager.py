@@ -9,7 +9,7 @@ from pytest_kubernetes.providers.base import AClusterManager
 from crashloop.cluster.provider import ClusterInfo, ClusterRequest, NodeRequest
 from crashloop.errors import ClusterError, UsageError
 from crashloop.profiles import load_profile
-from crashloop.pytest_plugin.manager import CrashloopManager
+from crashloop.pytest_plugin.clusters import CrashloopManager
 
 
 class Provider:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from crashloop.report.results import Results
-from crashloop.run.publish import publish
+from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.accessibility import faint_texts, out_of_reach

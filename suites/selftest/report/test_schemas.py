@@ -12,7 +12,7 @@ from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.report.curves import ReportedDelay
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
-from crashloop.run.publish import publish, published
+from crashloop.run.analysis import publish, published
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.verdict import ExitCode, Outcome, Verdict
 from suites.selftest.kit.report_example import INFO, PLAN, VERDICTS, example_results

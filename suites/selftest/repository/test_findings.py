@@ -9,7 +9,7 @@ import pytest
 
 from crashloop.deviations import load_deviations
 from crashloop.requirements import load_requirements
-from crashloop.run.scopes import is_within
+from crashloop.run.planning import is_within
 from crashloop.spec.requirement import Scope, State
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.stress.rows import rows_of

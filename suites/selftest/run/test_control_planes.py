@@ -4,9 +4,8 @@ import pytest
 
 from crashloop.cluster.kind.cluster import ALWAYS as KIND
 from crashloop.cluster.provider import Capability
-from crashloop.run.outline import outline
-from crashloop.run.planning import Declared, build_plan
-from crashloop.run.wait_for_history import OVERHEAD_S, longest_s
+from crashloop.run.judging import OVERHEAD_S, longest_s
+from crashloop.run.planning import Declared, build_plan, outline
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Plan

@@ -5,7 +5,7 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.model.gate_names import gate_names
 from crashloop.model.gates import GATES, RELEASES, knows_gate
-from crashloop.run.feature_gates import parsed_gates
+from crashloop.run.requested import parsed_gates
 from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)

@@ -148,7 +148,7 @@ def test_a_comparison_is_one_verdict_on_several_histories(tmp_path: Path) -> Non
     judged = judge_scenario(run, run.plan(), "both")
     (verdict,) = judged.verdicts
     assert (verdict.scenario, verdict.outcome) == ("both", Outcome.INCONCLUSIVE)
-    assert verdict.findings[-1].startswith("CAP-5: 2 delays seen in all scenarios, 4 needed")
+    assert verdict.findings[-1].startswith("CAP-5: 2 delays in all scenarios seen, 4 needed")
     assert [each.file for each in verdict.evidence] == ["history/crashing.jsonl", "history/other.jsonl"]
     assert judged.everywhere == ()
     assert judged.ended is not None

@@ -3,8 +3,7 @@
 import msgspec
 
 from crashloop.cluster.provider import Capability
-from crashloop.run.outline import outline, sentences
-from crashloop.run.planning import Declared, build_plan
+from crashloop.run.planning import Declared, build_plan, outline, sentences
 from crashloop.spec.plan import Budgets
 from suites.conformance.scenarios import crashing
 

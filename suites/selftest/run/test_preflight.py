@@ -9,7 +9,7 @@ import pytest
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.errors import UsageError
 from crashloop.record.run_cluster import RecorderSettings
-from crashloop.run.preflight import check_start
+from crashloop.run.requested import check_start
 from crashloop.spec.plan import Plan
 
 

@@ -6,8 +6,8 @@ import pytest
 from crashloop.cluster.binaries.skew import NEWEST, OLDEST
 from crashloop.cluster.local.provider import LocalProvider
 from crashloop.errors import UsageError
+from crashloop.run.kinds import PINNED, can_join, on_version
 from crashloop.run.planning import Declared, build_plan
-from crashloop.run.releases import PINNED, can_join, on_version
 from crashloop.settings import Versions
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Budgets, compared

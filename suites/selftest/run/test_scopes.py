@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.run.scopes import require_within
+from crashloop.run.planning import require_within
 from crashloop.spec.requirement import Scope
 
 SCOPES = {

@@ -8,8 +8,7 @@ import pytest
 from filelock import FileLock
 
 from crashloop.run.analysis import analyze, conclude
-from crashloop.run.judging import Judged, judge_scenario
-from crashloop.run.verdict_files import judge_once
+from crashloop.run.judging import Judged, judge_once, judge_scenario
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement
 from crashloop.spec.scenario import PodScenario

@@ -1,6 +1,6 @@
 """A recorder that hangs is noticed after the longest time that its plan may take."""
 
-from crashloop.run.wait_for_history import OVERHEAD_S, longest_s
+from crashloop.run.judging import OVERHEAD_S, longest_s
 from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets

@@ -8,7 +8,7 @@ from crashloop.cluster.provider import Survey, SurveyedNode
 from crashloop.errors import UsageError
 from crashloop.model.config import agrees
 from crashloop.profiles import load_profile
-from crashloop.run.matching import Offer
+from crashloop.run.existing import Offer
 from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.config import Effective, take
 from crashloop.spec.version import KubernetesVersion

@@ -3,7 +3,7 @@
 from typing import Any
 
 from crashloop.cluster.provider import Capability, Survey, SurveyedNode
-from crashloop.run.matching import Offer
+from crashloop.run.existing import Offer
 from crashloop.run.planning import Declared, build_plan
 from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, compared
 from crashloop.spec.pod import Container, Pod
