@@ -26,8 +26,8 @@ from rich.table import Table
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.kube.client import KubeApi
-from crashloop.kube.plugin import read_access
-from crashloop.predict.measured import MEASURED
+from crashloop.kube.credentials import read_access
+from crashloop.predict.costs import MEASURED
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
 from crashloop.slo.exposition import Exposition

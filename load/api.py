@@ -10,8 +10,8 @@ from geventhttpclient.client import HTTPClientPool
 from locust.contrib.fasthttp import FastHttpSession, FastResponse
 from locust.env import Environment
 
+from crashloop.kube.answers import refusal
 from crashloop.kube.credentials import Access
-from crashloop.kube.errors import refusal
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.stress.assignment import UNSERVED, Operation
 from load.manifests import Json, asked

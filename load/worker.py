@@ -10,7 +10,7 @@ import msgspec
 from locust.env import Environment
 
 from crashloop.stress.assignment import JOIN_VARIABLE, ORDER_VARIABLE, WORKER_VARIABLE, Joining, Operation, Order
-from crashloop.stress.load_access import load_access
+from crashloop.stress.generator import load_access
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profile import hosts_in

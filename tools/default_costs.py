@@ -17,9 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.predict.costs import Costs, CostsAt
+from crashloop.predict.costs import MEASURED_FILE, Costs, CostsAt, DefaultCosts, Source
 from crashloop.predict.load import mean_wait_s
-from crashloop.predict.measured import MEASURED_FILE, DefaultCosts, Source
 from crashloop.report.stress.results import StageResult, StressResults
 
 BENCHMARK = Path(__file__).parents[1] / "docs" / "benchmark"

@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from crashloop.report.stress.results import Comparison, StressResults
-from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.compare import Effect, EffectReading
 from crashloop.stress.plan import StressPlan
 from crashloop.verdict import ExitCode
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from crashloop.slo.effect import LEVEL, Effect, PairedMean, holm, p_of_difference, paired_mean
+from crashloop.slo.compare import LEVEL, Effect, PairedMean, holm, p_of_difference, paired_mean
 
 MAX_PAIRS = 12
 """Beyond it there are too many relabellings."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from bench.ab_power.counting import EQUAL, ComparedRun, Counted
 from bench.ab_power.relabelled import Relabelled, false_alarms, power, relabelled
 from crashloop.report.markdown import table
-from crashloop.slo.effect import POWER
+from crashloop.slo.compare import POWER
 from crashloop.slo.estimates import wilson
 
 PLANTED = 1.05

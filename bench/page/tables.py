@@ -5,7 +5,7 @@ from crashloop.report.markdown import escaped, table
 from crashloop.report.standing import Standing
 from crashloop.report.stress.load import ratios_in_words, stage_name, stage_rows
 from crashloop.report.stress.results import StressResults
-from crashloop.slo.effect import Effect
+from crashloop.slo.compare import Effect
 
 
 def about(results: StressResults) -> str:

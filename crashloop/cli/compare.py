@@ -95,8 +95,7 @@ def matrix(
 ) -> None:
     """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
     from crashloop.comparison.document import matrix_document
-    from crashloop.comparison.matrix import matrix_of
-    from crashloop.comparison.release_page import release_page
+    from crashloop.comparison.matrix import matrix_of, release_page
 
     judged = [judged_run(each) for each in runs]
     if write is not None:
@@ -115,8 +114,7 @@ def trend(
     html: HtmlOption = None,
 ) -> None:
     """Follow figures over many runs of one kind: their scatter, and whether the newest depart from it (exit code 1)."""
-    from crashloop.comparison.trend import trend_of
-    from crashloop.comparison.trend_document import trend_document
+    from crashloop.comparison.trend import trend_document, trend_of
 
     found = trend_of(trend_runs(runs))
     document = trend_document(found)

@@ -3,7 +3,7 @@
 from crashloop.cli.suites import Suite
 from crashloop.comparison.comparison import compare
 from crashloop.comparison.side import JudgedRun
-from crashloop.comparison.trend_figures import trend_of_conformance
+from crashloop.comparison.trend import trend_of_conformance
 from crashloop.report.conformance import conformance_document
 from crashloop.report.results import Results
 from crashloop.run.analysis import analyze, publish, published

@@ -67,17 +67,18 @@ def predict(
     as_json: JsonOption = False,
 ) -> None:
     """Predict API requests, etcd writes and CPU of crashing pods, from the cost of one restart."""
-    from crashloop.predict.costs import read_costs
-    from crashloop.predict.headline import every_pod_sentence, headline, limit_rows, limit_sentences
-    from crashloop.predict.load import CrashLoad
-    from crashloop.predict.measured import MEASURED
-    from crashloop.predict.spread import FULL_NODE, crashing_pods, spread
-    from crashloop.predict.steps import predictions
+    from crashloop.predict.costs import MEASURED, read_costs
+    from crashloop.predict.load import FULL_NODE, CrashLoad, crashing_pods, spread
     from crashloop.predict.text import (
         by_load_rows,
         claim_rows,
         claim_sentences,
         cost_rows,
+        every_pod_sentence,
+        headline,
+        limit_rows,
+        limit_sentences,
+        predictions,
         rate_rows,
         sentences,
         window_rows,

@@ -217,8 +217,7 @@ def load_worker(
 
     from crashloop.kube.kubeconfig import default_kubeconfig
     from crashloop.stress.assignment import Joining
-    from crashloop.stress.generator import address_of, become_worker
-    from crashloop.stress.load_access import load_access
+    from crashloop.stress.generator import address_of, become_worker, load_access
 
     if find_spec("locust") is None:
         raise ModuleNotFoundError("locust", name="locust")

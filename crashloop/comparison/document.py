@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.comparison import Comparison, VerdictChange
 from crashloop.comparison.lateness import LatenessChange
 from crashloop.comparison.matrix import Cell as MatrixCell
 from crashloop.comparison.matrix import Matrix
-from crashloop.comparison.stress.text import (
+from crashloop.comparison.side import Change, ScenarioOutcome
+from crashloop.comparison.stress.comparison import (
     VALUES_HEADER,
     names_text,
     not_compared,

@@ -1,17 +1,99 @@
-"""A judged run, for comparisons: its circumstances, and the outcome of every requirement on every scenario."""
+"""A judged run as a side of a comparison: its circumstances and outcomes, taken apart by kubelet; and how two verdicts differ."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
-from crashloop.comparison.change import ScenarioOutcome
+from crashloop.checks.everywhere import EVERY_POD
 from crashloop.report.results import ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing
 from crashloop.report.text import node_facts
-from crashloop.verdict import Verdict
+from crashloop.spec.profile import version_of
+from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import ExitCode, Verdict
+
+
+class Change(StrEnum):
+    """From the first run to the second, gravest first."""
+
+    WORSE = "worse"
+    """A promise that was kept, or not judged, is broken now, or its judgement ended in an error."""
+    UNDECIDED = "undecided"
+    """One of the two runs lacks the evidence for a comparison."""
+    BETTER = "better"
+    ALLOWED = "allowed"
+    """Only one run judged it; the other names a missing capability, does not have the scenario yet, or only reported it."""
+    SAME = "same"
+
+    @property
+    def rank(self) -> int:
+        """0 for the gravest."""
+        return _GRAVEST_FIRST.index(self)
+
+
+_GRAVEST_FIRST = tuple(Change)
+
+_ACCUSES = frozenset({Standing.FAIL, Standing.ERROR})
+_KEPT = frozenset({Standing.PASS, Standing.DEVIATION})
+
+
+class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How one run judged a requirement on a scenario."""
+
+    standing: Standing
+    findings: tuple[str, ...] = ()
+    deviation: str | None = None
+
+    @property
+    def states_what_it_lacks(self) -> bool:
+        """SKIPPED, with the missing capability, gate or version named."""
+        return self.standing is Standing.SKIPPED and bool(self.findings)
+
+
+def change(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> Change:
+    """The change of one requirement on one scenario; None where a run did not judge it.
+
+    A new accusation is worse, whatever the first run said: a comparison may not hide it.
+    """
+    old, new = (None if each is None else each.standing for each in (before, after))
+    if old is new:
+        return Change.SAME
+    if new in _ACCUSES:
+        return Change.UNDECIDED if old is Standing.FAIL else Change.WORSE
+    if old in _ACCUSES:
+        return Change.BETTER if new in _KEPT else Change.UNDECIDED
+    if Standing.REPORTED in (old, new):
+        return Change.ALLOWED
+    if old in _KEPT and new in _KEPT:
+        return Change.WORSE if new is Standing.DEVIATION else Change.BETTER
+    if Standing.INCONCLUSIVE in (old, new):
+        return Change.UNDECIDED
+    return Change.ALLOWED if _is_explained(before, after) else Change.UNDECIDED
+
+
+def _is_explained(before: ScenarioOutcome | None, after: ScenarioOutcome | None) -> bool:
+    """Whether the run without a verdict has a reason: it names a missing capability, or it is older than the scenario."""
+    if before is None:
+        return True
+    if after is None:
+        return before.standing is Standing.SKIPPED
+    silent = before if before.standing is Standing.SKIPPED else after
+    return silent.states_what_it_lacks
+
+
+def gravest(changes: Iterable[Change]) -> Change:
+    """The gravest of the changes; SAME for none."""
+    return min(changes, key=_GRAVEST_FIRST.index, default=Change.SAME)
+
+
+def exit_code(changes: Iterable[Change]) -> int:
+    """1 if anything got worse, 3 if the worst is undecided, else 0."""
+    return {Change.WORSE: ExitCode.FAIL, Change.UNDECIDED: ExitCode.INCONCLUSIVE}.get(gravest(changes), ExitCode.OK)
+
 
 Place = tuple[str, str]
 """Requirement and scenario."""
@@ -110,3 +192,31 @@ def requirements_of(runs: Iterable[Results]) -> dict[str, RequirementText]:
 def _texts(runs: Iterable[Results]) -> Iterator[RequirementText]:
     for results in runs:
         yield from results.requirements
+
+
+def by_kubelet(runs: Iterable[JudgedRun]) -> Iterator[JudgedRun]:
+    """Each run once for every version of a kubelet, with the verdicts on it; provider and API server no longer count.
+
+    A verdict on every pod of a run with kubelets of several versions is about none of them, and left out.
+    """
+    for run in runs:
+        by_version: dict[KubernetesVersion, list[Verdict]] = defaultdict(list)
+        several = any(each.kubernetes_version is not None for each in run.results.profiles)
+        planned = {
+            each.name: each.kubernetes_version or run.results.kubernetes_version for each in run.results.profiles
+        }
+        for verdict in run.results.verdicts:
+            if not (several and verdict.scenario == EVERY_POD):
+                by_version[_version(verdict, planned, run.results.kubernetes_version)].append(verdict)
+        for version, verdicts in sorted(by_version.items()):
+            of_version = msgspec.structs.replace(
+                run.results, provider="", kubernetes_version=str(version), environment={}, verdicts=tuple(verdicts)
+            )
+            yield run._replace(results=of_version)
+
+
+def _version(verdict: Verdict, planned: Mapping[str, str], cluster: str) -> KubernetesVersion:
+    """Version of the judged kubelet; of those that are compared, the newest. What is no kubelet counts as the cluster's."""
+    # What was skipped has no profile in the plan.
+    versions = (version_of(each) or planned.get(each, cluster) for each in verdict.profile.split(", "))
+    return max(map(KubernetesVersion.parse, versions))

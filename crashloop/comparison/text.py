@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from crashloop.comparison.change import Change, ScenarioOutcome
 from crashloop.comparison.comparison import Comparison, VerdictChange, decisive
 from crashloop.comparison.lateness import CONFIDENCE, MIN_DELAYS, Distribution, LatenessChange
 from crashloop.comparison.matrix import Cell, Flake, Matrix
+from crashloop.comparison.side import Change, ScenarioOutcome
 from crashloop.report.document import Headline
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted, seconds

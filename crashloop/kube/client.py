@@ -17,10 +17,16 @@ import urllib3
 from urllib3.connection import HTTPConnection
 
 from crashloop.errors import UsageError
-from crashloop.kube.answers import Answer, warnings_of
-from crashloop.kube.credentials import Access
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable, CredentialsRefused, about_credentials, refusal
-from crashloop.kube.plugin import read_access
+from crashloop.kube.answers import (
+    Answer,
+    ApiRefusal,
+    ApiUnreachable,
+    CredentialsRefused,
+    about_credentials,
+    refusal,
+    warnings_of,
+)
+from crashloop.kube.credentials import Access, read_access
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0

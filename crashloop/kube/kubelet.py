@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import KubeError
 
 KUBELET_PORT = 10250
 

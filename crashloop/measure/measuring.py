@@ -1,24 +1,123 @@
-"""Measures a cluster during a load: scrapes every source at its interval and at the edges of phases."""
+"""Measures a cluster during a load: scrapes every source at its interval and at the edges of phases, on all nodes or a sample.
+
+A scrape of a kubelet costs the API server one request (verb CONNECT on nodes/proxy), which counts in its metrics.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.client import KubeApi
-from crashloop.measure.endpoints import Endpoint, endpoints
 from crashloop.measure.processes import ProcessAccount, Sample
-from crashloop.measure.readiness import readiness
-from crashloop.measure.sampling import Scraped
-from crashloop.measure.scraper import Scraper
-from crashloop.slo.exposition import Exposition
-from crashloop.slo.scrapes import HELD, SOURCES, SourceLine
+from crashloop.slo.exposition import Differences, Exposition, SeriesKey, to_line
+from crashloop.slo.scrapes import HELD, SOURCES, MissedScrape, NodeSample, SourceLine
+
+_OF_A_NODE = {
+    "kubelet": "metrics",
+    "cadvisor": "metrics/cadvisor",
+    "resource": "metrics/resource",
+    "probes": "metrics/probes",
+}
+
+
+class Endpoint(NamedTuple):
+    """One source of metrics."""
+
+    source: str
+    node: str
+    path: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.source}-{self.node}.jsonl" if self.node else f"{self.source}.jsonl"
+
+
+def endpoints(info: ClusterInfo) -> Iterator[Endpoint]:
+    """Every endpoint of a cluster."""
+    yield Endpoint("apiserver", "", "/metrics")
+    for node in info.nodes:
+        for source, path in _OF_A_NODE.items():
+            yield Endpoint(source, node.name, f"/api/v1/nodes/{node.name}/proxy/{path}")
+
+
+NAME = "node_not_ready"
+
+
+def readiness(api: KubeApi, names: Iterable[str]) -> Iterator[Sample]:
+    """One sample per node of these names: 1 unless its condition Ready is True. A node that is gone is not Ready."""
+    ready = {each["metadata"]["name"] for each in api.nodes() if _is_ready(each["status"].get("conditions", []))}
+    for name in names:
+        yield f"{NAME} {name}".encode(), SeriesKey(NAME, {"node": name}), float(name not in ready)
+
+
+def _is_ready(conditions: Iterable[dict[str, str]]) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+class Scraped(NamedTuple):
+    """The nodes that are scraped."""
+
+    nodes: frozenset[str]
+    """Names of their Node objects."""
+    sample: NodeSample | None
+    """None: all of them are."""
+
+
+def scraped(names: Iterable[str], *, at_most: int, seed: int) -> Scraped:
+    """All nodes, or of more than `at_most` so many: those that come first in an order that the seed gives.
+
+    A node that joins or leaves the cluster changes at most one node of the sample.
+    """
+    everyone = sorted(names)
+    if len(everyone) <= at_most:
+        return Scraped(frozenset(everyone), None)
+    ordered = sorted(everyone, key=lambda name: sha256(f"{seed} {name}".encode()).digest())
+    return Scraped(frozenset(ordered[:at_most]), NodeSample(scraped=at_most, of=len(everyone), seed=seed))
+
+
+Read = Callable[[], Iterable[tuple[bytes, SeriesKey, float]]]
+
+
+class Scraper:
+    """Appends the scrapes of a source to its file, one scrape at a time, from any thread."""
+
+    def __init__(self, read: Read, path: Path, source: SourceLine) -> None:
+        self.source = source
+        self._read = read
+        self._differences = Differences()
+        self._lock = threading.Lock()
+        self._file = path.open("xb")
+        self._file.write(to_line(source))
+
+    def scrape(self) -> None:
+        """Scrape once; a missing or unreadable answer is written as a gap."""
+        with self._lock:
+            if self._file.closed:
+                return
+            began_ns = time.time_ns()
+            try:
+                found = list(self._read())
+            except Exception as error:  # noqa: BLE001 - a gap of this source, whatever it was; the next may succeed
+                reason = (str(error) or type(error).__name__).splitlines()[0]
+                self._file.write(to_line(MissedScrape(from_ns=began_ns, to_ns=time.time_ns(), reason=reason)))
+            else:
+                now_ns = time.time_ns()
+                for line in self._differences.lines(now_ns, now_ns - began_ns, found):
+                    self._file.write(to_line(line))
+            self._file.flush()
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+
 
 ANSWER_S = 10.0
 """A later answer counts as a missed scrape."""

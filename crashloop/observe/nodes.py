@@ -8,8 +8,8 @@ import msgspec
 
 from crashloop.inference.judging import NodeFinding, judge_node, unjudged
 from crashloop.inference.loops import CrashLoop
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
 from crashloop.model.config import Curve, profile_of, shipped_curve
 from crashloop.model.gates import RELEASES

@@ -12,8 +12,8 @@ from crashloop.cluster.provider import Progress
 from crashloop.errors import UsageError
 from crashloop.inference.judging import NodeFinding, Observation, Unheard, observation
 from crashloop.inference.loops import CrashLoop
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.observe.nodes import (
     EVERY_OTHER,

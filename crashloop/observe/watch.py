@@ -7,8 +7,8 @@ import msgspec
 
 from crashloop.errors import ClusterError
 from crashloop.inference.loops import CrashLoop, CrashLoops, statement
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.kube.watch import LOOKING, Changed, Listed, PodObject, PodWatch, WatchGap
 
 LISTED_WITHIN_S = 120.0

@@ -1,13 +1,14 @@
-"""Pod manifests of scenarios, in the spelling of core/v1. Pure.
+"""Pod manifests of scenarios, and the ConfigMaps and Secrets that they name, in the spelling of core/v1. Pure.
 
 The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace.
 """
 
+import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from crashloop.pods.config_objects import stored_name
 from crashloop.pods.program import (
     EVIDENCE_DIR,
     MEMORY_DIR,
@@ -17,10 +18,41 @@ from crashloop.pods.program import (
     probe_command,
     served_probes,
 )
-from crashloop.spec.dependency import ConfigKind, Variable
+from crashloop.spec.dependency import PASSWORD_KEY, ConfigKind, ConfigObject, Variable
 from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, Handler, Probe, QosClass, RestartPolicy
 from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import PodScenario
+
+RESOURCES = {ConfigKind.CONFIG_MAP: "configmaps", ConfigKind.SECRET: "secrets"}
+_DATA = {ConfigKind.CONFIG_MAP: "data", ConfigKind.SECRET: "stringData"}
+
+
+def stored_name(scenario: str, name: str) -> str:
+    """Unique in the namespace of a run."""
+    return f"{scenario}-{name}"
+
+
+def config_manifest(
+    scenario: str, each: ConfigObject, data: dict[str, str], *, labels: dict[str, str]
+) -> dict[str, Any]:
+    """The object of a scenario with these data; as a patch it changes them."""
+    return {
+        "apiVersion": "v1",
+        "kind": each.kind.value,
+        "metadata": {"name": stored_name(scenario, each.name), "labels": labels},
+        _DATA[each.kind]: data,
+    }
+
+
+def pull_secret_manifest(
+    scenario: str, each: ConfigObject, data: dict[str, str], *, labels: dict[str, str], registry: str
+) -> dict[str, Any]:
+    """The same of an object that is a pull secret: a login at the registry with its password."""
+    user, password = "crashloop", data[PASSWORD_KEY]
+    login = {"username": user, "password": password, "auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
+    docker = {".dockerconfigjson": json.dumps({"auths": {registry: login}})}
+    return {**config_manifest(scenario, each, docker, labels=labels), "type": "kubernetes.io/dockerconfigjson"}
+
 
 SCENARIO_LABEL = "crashloop.dev/scenario"
 RUN_LABEL = "crashloop.dev/run"

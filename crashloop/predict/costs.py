@@ -1,9 +1,20 @@
-"""Measured cost of one restart: the file that a stress run writes (costs.json) and a prediction reads."""
+"""Measured costs of one restart: those of a stress run (costs.json), the defaults, and the cost under a load between them.
 
-from collections.abc import Iterable, Iterator
+A restart costs more where restarts are rare: then every change of a status is a request of its own, and nothing is shared. It
+also costs more the longer its container waited: a kubelet syncs waiting pods as well, and says each time that they wait. So a
+costs file may hold the costs at several rates and delays (the maxima of curves). Between two rates and between two delays
+costs are linear, outside of them those of the nearest. Without such loads they are the same everywhere.
+The overhead depends on the rate as well, since a busy node finds an exit later; loads whose overhead is not known are left out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
 from math import inf
+from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from crashloop.errors import UsageError
 
@@ -108,3 +119,74 @@ def _wrong(costs: Costs | CostsAt, *, above_zero: Iterable[str], not_negative: I
     for field in not_negative:
         if not 0 <= getattr(costs, field) < inf:
             yield f"{field} is {getattr(costs, field):g}; expected a number that is not negative"
+
+
+def costs_at(costs: Costs, restarts_per_s: float, delay_s: float) -> Costs:
+    """The costs on a node with that rate of restarts, of restarts with that delay."""
+    if not costs.by_load:
+        return costs
+    known = dict.fromkeys(COSTED, costs.by_load)
+    if timed := tuple(each for each in costs.by_load if each.overhead_s is not None):
+        known["overhead_s"] = timed
+    found = {name: _interpolated(name, rows, restarts_per_s, delay_s) for name, rows in known.items()}
+    return msgspec.structs.replace(costs, **found)
+
+
+def _interpolated(name: str, rows: Sequence[CostsAt], restarts_per_s: float, delay_s: float) -> float:
+    ordered = sorted(rows, key=lambda each: (each.maximum_s, each.restarts_per_s))
+    by_delay = {
+        maximum_s: _at_rate(name, list(each), restarts_per_s)
+        for maximum_s, each in groupby(ordered, key=lambda row: row.maximum_s)
+    }
+    return float(np.interp(delay_s, list(by_delay), list(by_delay.values())))
+
+
+def _at_rate(name: str, rows: Sequence[CostsAt], restarts_per_s: float) -> float:
+    """By rows of one delay, of rising rates."""
+    return float(
+        np.interp(restarts_per_s, [each.restarts_per_s for each in rows], [getattr(each, name) for each in rows])
+    )
+
+
+MEASURED_FILE = Path(__file__).with_name("measured.json")
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A published run whose costs are among the default ones."""
+
+    profile: str
+    started: datetime
+
+
+class DefaultCosts(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of measured.json."""
+
+    sources: tuple[Source, ...]
+    costs: Costs
+
+
+def _read(path: Path) -> DefaultCosts:
+    found = msgspec.json.decode(path.read_bytes(), type=DefaultCosts)
+    read_costs(msgspec.json.encode(found.costs), name=path.name)
+    return found
+
+
+_DEFAULT = _read(MEASURED_FILE)
+MEASURED = _DEFAULT.costs
+SOURCES = _DEFAULT.sources
+
+
+def is_source(started: datetime) -> bool:
+    """Whether the run that started then is one that the default costs are from: they predict nothing about it."""
+    return any(each.started == started for each in SOURCES)
+
+
+# Of the control plane, on 2 cores, Kubernetes 1.37.1. Durations are means by the API server's own metrics, in a run of `quick`
+# with 9 crashing pods: GET of a pod; PATCH of a status, POST and PATCH of an event. The others are from bench/status_writes.py.
+READ_S, WRITE_S = 0.0030, 0.0060
+STATUS_SHARE = 0.5
+"""Of the writes, those of a pod's status; the rest are events."""
+MEASURED_REQUESTS_PER_S = 360.0
+"""The highest rate at which replayed restarts kept up in three of four runs, on a host with other work."""
+STORED_BYTES_PER_WRITE = 2000.0
+"""Growth of etcd's database; pods of one container and a short status."""

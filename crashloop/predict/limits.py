@@ -13,14 +13,8 @@ from math import ceil
 
 import msgspec
 
+from crashloop.predict.costs import MEASURED_REQUESTS_PER_S, READ_S, STATUS_SHARE, STORED_BYTES_PER_WRITE, WRITE_S
 from crashloop.predict.load import LoadPrediction
-from crashloop.predict.measured import (
-    MEASURED_REQUESTS_PER_S,
-    READ_S,
-    STATUS_SHARE,
-    STORED_BYTES_PER_WRITE,
-    WRITE_S,
-)
 
 SEATS = 400 + 200
 SYSTEM_SHARES, ALL_SHARES = 30, 30 + 40 + 10 + 40 + 100 + 20 + 5

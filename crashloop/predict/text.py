@@ -1,12 +1,60 @@
-"""Predictions as rows and sentences for people."""
+"""Predictions for people: steps of a load, rows and sentences, and the one sentence that answers."""
 
 from collections.abc import Iterable, Iterator
 
-from crashloop.model.config import DEFAULT_CURVE
+import msgspec
+
+from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.predict.costs import COSTED, Costs
-from crashloop.predict.kep import Claim
-from crashloop.predict.load import Limit, LoadPrediction, is_at_ceiling
-from crashloop.predict.steps import Predictions
+from crashloop.predict.kep import Claim, claims
+from crashloop.predict.limits import ControlPlaneLimit, limits, tightest
+from crashloop.predict.load import CrashLoad, Limit, LoadPrediction, is_at_ceiling, predict
+
+PREDICTION_FORMAT = "crashloop.prediction/1"
+_STEPS = (1, 5, 10, 20, 40, 80, 110)
+
+
+class Predictions(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of `crashloop predict`: measured costs, and arithmetic on them."""
+
+    format: str = PREDICTION_FORMAT
+    costs: Costs
+    predictions: tuple[LoadPrediction, ...]
+    """At rising numbers of pods per node; the last is the requested one."""
+    today: LoadPrediction
+    """The requested load with the curve before: the default one, or that of --from."""
+    every_pod: LoadPrediction | None = None
+    """The same if every pod of the cluster crashes, as when all depend on one thing; None if all do anyway."""
+    limits: tuple[ControlPlaneLimit, ...] = ()
+    """What the requested load uses of the control plane."""
+    claims: tuple[Claim, ...]
+    """The KEPs' own arithmetic, beside the results for a node with these costs."""
+
+    @property
+    def requested(self) -> LoadPrediction:
+        return self.predictions[-1]
+
+
+def predictions(load: CrashLoad, costs: Costs, *, before: Curve = DEFAULT_CURVE) -> Predictions:
+    """A load, the same with fewer pods, with the curve before, and with every pod of the cluster."""
+    steps = (*(step for step in _STEPS if step < load.pods), load.pods)
+    found = tuple(predict(msgspec.structs.replace(load, pods=step), costs) for step in steps)
+    worst = _all_crash(load)
+    return Predictions(
+        costs=costs,
+        predictions=found,
+        today=predict(msgspec.structs.replace(load, curve=before), costs),
+        every_pod=None if worst is None else predict(worst, costs),
+        limits=limits(found[-1]),
+        claims=claims(costs),
+    )
+
+
+def _all_crash(load: CrashLoad) -> CrashLoad | None:
+    if load.of_pods is None or load.of_pods * load.cluster_nodes <= load.pods * load.nodes:
+        return None
+    return msgspec.structs.replace(load, nodes=load.cluster_nodes, pods=load.of_pods)
+
 
 AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
 
@@ -177,3 +225,92 @@ def _knee(asked: LoadPrediction) -> str:
         f"from {asked.knee_pods:,.0f} pods per node on the {asked.limit.value} is the limit; the curve would allow "
         f"{figure(asked.curve_per_s)} restarts/s, of which {figure(asked.restarts_per_s)} happen."
     )
+
+
+_INITIAL_S = 10.0
+"""The initial delay, unless the maximum is lower: a curve with another one is named in full."""
+EXTRAPOLATED = "*"
+
+
+def headline(found: Predictions) -> str:
+    """One sentence: the change, the restarts, the requests, and the nearest limit of the control plane."""
+    now, before = found.requested, found.today
+    nearest = tightest(now)
+    change = _change(before.load.curve, now.load.curve)
+    where = f"{change} on {counted(now.load.cluster_nodes, 'node')} with {_crashing(now.load)}"
+    more = now.api_requests_per_s - before.api_requests_per_s
+    at_most = f"{AT_MOST} " if now.is_bound else ""
+    times = f"{at_most}{figure(now.restarts_per_s / before.restarts_per_s)} x the restarts"
+    rates = f"{figure(before.restarts_per_s)} to {at_most}{figure(now.restarts_per_s)} a second"
+    requests = f"{more:+,.3g}" if abs(more) < 1000 else f"{more:+,.0f}"
+    return f"{where}: {times} ({rates}), {requests} requests/s, {_share(nearest)}."
+
+
+def every_pod_sentence(found: Predictions) -> Iterator[str]:
+    """The worst case, if pods of the cluster are healthy."""
+    if found.every_pod is not None:
+        worst = found.every_pod
+        at_most = f"{AT_MOST} " if worst.is_bound else ""
+        yield (
+            f"If every pod crashes ({_crashing(worst.load)}): {at_most}{figure(worst.restarts_per_s)} restarts/s, "
+            f"{at_most}{figure(worst.api_requests_per_s)} requests/s, {_share(tightest(worst))}."
+        )
+
+
+def limit_rows(found: Predictions) -> Iterator[tuple[str, ...]]:
+    """Limit, default, used, share, headroom, how."""
+    for each in found.limits:
+        mark = EXTRAPOLATED if each.extrapolated else ""
+        share, headroom = each.share, each.headroom
+        yield (
+            each.name,
+            UNKNOWN if each.limit is None else f"{figure(each.limit)} {each.unit}",
+            f"{figure(each.used)}{mark} {each.unit}",
+            UNKNOWN if share is None else _percent(share),
+            UNKNOWN if headroom is None else f"{figure(headroom)} x",
+            each.how,
+        )
+
+
+def limit_sentences(found: Predictions) -> Iterator[str]:
+    """What the rows leave out, and which of them are extrapolated."""
+    yield "Limits: only what these restarts add, by the defaults of Kubernetes 1.37; a managed control plane may have others."
+    if any(each.extrapolated for each in found.limits):
+        yield (
+            f"{EXTRAPOLATED} Extrapolated in a straight line, beyond the rate of requests at which costs and durations were "
+            "measured: near a limit requests take longer, so the headroom is at best this."
+        )
+
+
+def _change(before: Curve, now: Curve) -> str:
+    if now == before:
+        return f"A maximum of {_named_limit(now)}"
+    if now.maximum_s == before.maximum_s or not (_is_usual(now) and _is_usual(before)):
+        return f"Changing the curve from {_in_full(before)} to {_in_full(now)}"
+    verb = "Lowering" if now.maximum_s < before.maximum_s else "Raising"
+    return f"{verb} {before.maximum_s:g} s to {now.maximum_s:g} s"
+
+
+def _named_limit(curve: Curve) -> str:
+    return f"{curve.maximum_s:g} s" if _is_usual(curve) else _in_full(curve)
+
+
+def _in_full(curve: Curve) -> str:
+    return f"{curve.initial_s:g}-{curve.maximum_s:g} s"
+
+
+def _is_usual(curve: Curve) -> bool:
+    return curve.initial_s == min(_INITIAL_S, curve.maximum_s)
+
+
+def _crashing(load: CrashLoad) -> str:
+    return counted(load.nodes * load.pods, "crashing pod")
+
+
+def _share(limit: ControlPlaneLimit) -> str:
+    mark = EXTRAPOLATED if limit.extrapolated else ""
+    return f"{_percent(limit.share or 0.0)}{mark} of the nearest limit of the control plane ({limit.name})"
+
+
+def _percent(share: float) -> str:
+    return f"{figure(100 * share)} %"

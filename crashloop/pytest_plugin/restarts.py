@@ -9,8 +9,8 @@ from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, connect
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.inference.judging import MIN_WAITS, NodeFinding, is_decided, why_early, why_not_followed
 from crashloop.inference.loops import CrashLoop
+from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import Json
-from crashloop.kube.errors import ApiRefusal, KubeError
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.kube.missing_image import missing_for_all
 from crashloop.model.config import Curve

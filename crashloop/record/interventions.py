@@ -15,8 +15,8 @@ from crashloop.cluster.provider import Outages
 from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.record.channels.channel import intervention_event, now_ns
 from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord

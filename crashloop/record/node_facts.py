@@ -14,8 +14,8 @@ import msgspec
 from crashloop.cluster.provider import Capability, Cluster, Node
 from crashloop.errors import ClusterError
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.kube.kubelet import NodeSign, effective_config, news, read_sign
 from crashloop.record.channels.channel import now_ns, received_event
 from crashloop.record.channels.kubelet_log import KubeletProcess

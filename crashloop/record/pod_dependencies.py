@@ -10,10 +10,16 @@ from crashloop.cluster.provider import Registry, RegistryOffer
 from crashloop.cluster.registry_server import TAG
 from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, STRATEGIC_MERGE, KubeApi
-from crashloop.kube.errors import ApiRefusal, KubeError
-from crashloop.pods.config_objects import RESOURCES, config_manifest, pull_secret_manifest, stored_name
-from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
+from crashloop.pods.manifest import (
+    RESOURCES,
+    RUN_LABEL,
+    SCENARIO_LABEL,
+    config_manifest,
+    pull_secret_manifest,
+    stored_name,
+)
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.site import RecordingSite
 from crashloop.spec.dependency import PASSWORD, ConfigObject

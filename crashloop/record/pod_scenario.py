@@ -8,7 +8,7 @@ from types import NoneType
 from crashloop.cluster.provider import Node
 from crashloop.errors import CrashloopError
 from crashloop.history.event import Event
-from crashloop.kube.errors import ApiRefusal, CredentialsRefused
+from crashloop.kube.answers import ApiRefusal, CredentialsRefused
 from crashloop.record.history_file import end_events
 from crashloop.record.interventions import Annotations, Interventions
 from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages

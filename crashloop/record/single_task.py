@@ -16,9 +16,8 @@ import msgspec
 from crashloop.cluster.provider import Capability, Node
 from crashloop.errors import ClusterError, CrashloopError
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.kube.answers import Answer, collection
+from crashloop.kube.answers import Answer, ApiUnreachable, KubeError, collection
 from crashloop.kube.client import NOT_FOUND, PROTOBUF, STRATEGIC_MERGE
-from crashloop.kube.errors import ApiUnreachable, KubeError
 from crashloop.record.channels.channel import intervention_event, now_ns, received_event
 from crashloop.record.history_file import HistoryFile, end_events
 from crashloop.record.scenario_loop import ScenarioStage

@@ -13,8 +13,8 @@ import msgspec
 from crashloop.cluster.provider import Capability, Cluster, Node, Outages
 from crashloop.errors import UsageError
 from crashloop.history.event import Event
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.readout import sample_event, state_sample_event
 from crashloop.record.event_router import EventRouter

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, NodeRequest, Progress
 from crashloop.errors import CrashloopError
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter

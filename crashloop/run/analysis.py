@@ -17,9 +17,8 @@ from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.conformance import conformance_document
 from crashloop.report.document import Document
 from crashloop.report.html import to_html
-from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import RESULTS_FORMAT, Results, build_results
+from crashloop.report.results import RESULTS_FORMAT, Results, build_results, to_junit
 from crashloop.report.standing import Standing
 from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements

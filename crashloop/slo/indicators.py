@@ -16,16 +16,18 @@ from crashloop.slo import estimates
 from crashloop.slo.conservation import conservation
 from crashloop.slo.estimates import (
     UNKNOWN,
+    Bucket,
     Effective,
+    Histogram,
     block_of,
     blocks_in,
     effective,
+    effective_within,
     percentile_interval,
     percentile_of,
     rate_interval,
 )
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
-from crashloop.slo.histogram import Bucket, Histogram, effective_within
 from crashloop.slo.increase import Found, find_growth, notes
 from crashloop.slo.measurements import ApiRead, Interval, Measured, Phase, ServedPod, SliResult
 from crashloop.slo.metrics import gauge, growth_per_event, moves, ratio

@@ -108,7 +108,7 @@ SOURCES: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""By source. `nodes` and `processes` are crashloop's own: crashloop.measure.readiness, crashloop.measure.processes."""
+"""By source. `nodes` and `processes` are crashloop's own: crashloop.measure.measuring, crashloop.measure.processes."""
 
 HELD = frozenset({"cluster_files", "component_open_files", "component_process_ids", "component_sockets"})
 """Further ones of `processes`, only where a row names one of them: each scrape then walks /proc and all files of the cluster."""
@@ -125,7 +125,7 @@ class NodeSample(msgspec.Struct, frozen=True, kw_only=True):
     scraped: int
     of: int
     seed: int
-    """It chose them (crashloop.measure.sampling)."""
+    """It chose them (crashloop.measure.measuring)."""
 
     @property
     def words(self) -> str:

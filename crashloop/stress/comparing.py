@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crashloop.report.stress.results import Comparison
-from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
-from crashloop.slo.effect import Effect, decided
+from crashloop.slo.compare import BASELINE, TREATMENT, Block, Effect, compare, decided
 from crashloop.slo.events import in_groups
 from crashloop.slo.measurements import Lifecycle, Measured, Phase
 from crashloop.slo.preconditions import FACTS, percentage
@@ -14,7 +13,7 @@ from crashloop.stress.figures import HEALTHY, figures, samples_of
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode, host_of
-from crashloop.stress.rows import MOST_FOREIGN
+from crashloop.stress.requirements import MOST_FOREIGN
 
 
 class ComparedFigure(NamedTuple):
@@ -57,7 +56,7 @@ class ComparedRun(NamedTuple):
     scrapes: Sequence[Scrapes]
     lifecycles: Sequence[Lifecycle]
     targets: Mapping[str, float]
-    """Of the rows on single events, in seconds (crashloop.stress.rows.sample_targets)."""
+    """Of the rows on single events, in seconds (crashloop.stress.requirements.sample_targets)."""
 
 
 class _Block(NamedTuple):

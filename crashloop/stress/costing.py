@@ -13,9 +13,8 @@ from crashloop.errors import ObservationError
 from crashloop.model.config import Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
-from crashloop.predict.costs import COSTED, Costs, CostsAt
+from crashloop.predict.costs import COSTED, MEASURED, Costs, CostsAt, is_source
 from crashloop.predict.load import CrashLoad, settled_per_s, settles_within_s
-from crashloop.predict.measured import MEASURED, is_source
 from crashloop.slo.costs import costs_of
 from crashloop.slo.measurements import Measured
 from crashloop.spec.pod import Action

@@ -20,8 +20,7 @@ from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.journal import journal_events, read_journal
 from crashloop.kube.watch import PodObject
-from crashloop.measure.measuring import Measuring
-from crashloop.measure.sampling import Scraped, scraped
+from crashloop.measure.measuring import Measuring, Scraped, scraped
 from crashloop.record.channels.api import api_event, take_status
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.cluster_channels import ClusterChannels

@@ -134,7 +134,7 @@ def figures(
 ) -> dict[str, float | None]:
     """Figures of a window, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes.
 
-    `targets` are those of the rows on single events, in seconds (crashloop.stress.rows.sample_targets): an open event counts
+    `targets` are those of the rows on single events (crashloop.stress.requirements.sample_targets), in seconds: an open event counts
     with its duration so far from its target on. Without open events the slowest ones would vanish.
     """
     from_ns, to_ns = phase.from_ns, phase.to_ns

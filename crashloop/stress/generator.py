@@ -1,4 +1,7 @@
-"""Starts the load generator: Locust, always as a process of its own. No other module does.
+"""Starts the load generator: Locust, always as a process of its own, with the kubeconfig of the run. No other module does.
+
+Each process of the load generator runs the plug-in itself, again once its credential has expired. Nothing that is imported
+here may be a module that Locust patches later.
 
 Its master may wait for workers from other machines, at an address that is checked before the run.
 """
@@ -18,6 +21,7 @@ from typing import NamedTuple, NoReturn
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.kube.credentials import Access, read_access
 from crashloop.report.text import counted
 from crashloop.resources import HOME
 from crashloop.stress.assignment import (
@@ -32,6 +36,18 @@ from crashloop.stress.assignment import (
 )
 from crashloop.stress.folder import read_jsonl
 from crashloop.waiting import WaitTimeout, wait_until
+
+_CANNOT = "the load generator cannot use it; conformance runs can."
+
+
+def load_access(kubeconfig: str, context: str | None = None) -> Access:
+    """Raises UsageError for a kubeconfig or a plug-in that cannot be used, a proxy, and another name of the server."""
+    access = read_access(kubeconfig, context)
+    for field, value in (("proxy-url", access.proxy), ("tls-server-name", access.server_name)):
+        if value:
+            raise UsageError(f"kubeconfig {kubeconfig}: its cluster has {field} {value!r}; {_CANNOT}")
+    return access
+
 
 PORT = 5557
 """Locust's own."""

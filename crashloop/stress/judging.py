@@ -25,8 +25,7 @@ from crashloop.stress.arrivals import open_models, reads_of
 from crashloop.stress.checks import checks
 from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.costing import predicted_per_s, run_costs, why_unpredicted
-from crashloop.stress.every_pod import EveryPod
-from crashloop.stress.evidence_reader import read_recorded
+from crashloop.stress.evidence_reader import EveryPod, read_recorded
 from crashloop.stress.figures import figures, intervals, restart_times_ns, within
 from crashloop.stress.folder import StressDir
 from crashloop.stress.highest_rate import TEXT as LIMIT
@@ -37,8 +36,7 @@ from crashloop.stress.phases import Measurement, began_ns, cut_ns, ended_ns, mea
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.plan_text import crashing_pods, planned_run
 from crashloop.stress.profile import Stage, hosts_in, loaded_in
-from crashloop.stress.requirements import requirement_verdicts
-from crashloop.stress.rows import rows_of, sample_targets
+from crashloop.stress.requirements import requirement_verdicts, rows_of, sample_targets
 from crashloop.stress.served import served_pods, served_results, served_series
 from crashloop.stress.timeline import dots, held, latencies, load_curves, timeline
 from crashloop.verdict import Verdict

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from crashloop.errors import CrashloopError
-from crashloop.kube.errors import KubeError
+from crashloop.kube.answers import KubeError
 from crashloop.record.lifeline import Lifeline
 from crashloop.stress.assignment import Marks, Order, Situation, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence

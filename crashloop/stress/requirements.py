@@ -1,4 +1,4 @@
-"""Verdicts on requirements of the catalogue: by the rows of manifests/slo and the checks of the run that name one. Pure.
+"""Rows that judge a stress run, and verdicts on the requirements that rows and checks of the run name. Pure.
 
 A verdict says what its row or check says. A row that names a requirement may have further preconditions for it: the row is
 then judged once more in the phases that meet them, and without any the verdict on the requirement is INCONCLUSIVE.
@@ -9,25 +9,93 @@ from typing import Any
 
 import msgspec
 
+from crashloop.errors import UsageError
+from crashloop.measure.files import load_rows
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
-from crashloop.slo.measurements import SloVerdict
+from crashloop.slo.events import SHARES
+from crashloop.slo.measurements import Phase, SloVerdict
+from crashloop.slo.row_faults import unfit
 from crashloop.slo.rows import (
     ConservationSli,
     GaugeSli,
     HistogramSli,
     KindsSli,
     MovesSli,
+    Precondition,
+    RateSli,
     ReadSli,
+    RecoverySli,
+    SampleSli,
     Selection,
     ServedSli,
+    ShareSli,
     SloRow,
 )
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.loads import GROUPS
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import Slos, StressProfile
 from crashloop.verdict import Evidence, Outcome, Verdict
+
+MOST_FOREIGN = 0.35
+"""Share of the host's CPU that others may use; beyond it figures are theirs."""
+LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=MOST_FOREIGN)
+"""Times and rates on a host with other work are no evidence about the load. The share includes CPU of no process: in a storm
+the kernel's own work for starting and ending containers takes up to a fifth of a quiet host."""
+
+_OF_TIME = (HistogramSli, SampleSli, RateSli, ReadSli, RecoverySli)
+
+
+def rows_of(slos: Slos) -> tuple[SloRow, ...]:
+    """The rows of a profile. Raises UsageError for an unknown file or id."""
+    rows = load_rows(*slos.files)
+    known = {row.id for row in rows}
+    for name in (*slos.without, *slos.report):
+        if name != "*" and name not in known:
+            raise UsageError(f"SLO {name!r}: no row of {', '.join(slos.files)} has that id.")
+    shown = known if "*" in slos.report else set(slos.report)
+    return tuple(_as_asked(row, shown=row.id in shown) for row in rows if row.id not in slos.without)
+
+
+def fitting_rows(profile: StressProfile) -> tuple[SloRow, ...]:
+    """The rows of a profile before its run.
+
+    Raises UsageError also for a row with a group of pods or a stage that the profile lacks: it could not be judged.
+    """
+    rows = rows_of(profile.slos)
+    phases = [Phase(name=each.name, arm=each.arm, mix=each.mix, from_ns=0, to_ns=0) for each in profile.stages]
+    for row in rows:
+        for fault in unfit(row, groups=GROUPS, phases=phases, loads=profile.loads):
+            raise UsageError(
+                f"SLO {row.id!r}: {fault}.\nSeen in {', '.join(profile.slos.files)}, for the stress profile "
+                f'"{profile.name}".\nCorrect the row, or leave it out of this profile: slos.without.'
+            )
+    return rows
+
+
+def sample_targets(rows: Iterable[SloRow]) -> dict[str, float]:
+    """The strictest target on each kind of single event, in seconds, by its name; of manifests/slo where `rows` have none."""
+    return _strictest(load_rows()) | _strictest(rows)
+
+
+def _strictest(rows: Iterable[SloRow]) -> dict[str, float]:
+    targets: dict[str, float] = {}
+    for row in rows:
+        if isinstance(row.sli, SampleSli):
+            targets[row.sli.of] = min(row.target.bound, targets.get(row.sli.of, row.target.bound))
+    return targets
+
+
+def _as_asked(row: SloRow, *, shown: bool) -> SloRow:
+    if shown:
+        row = msgspec.structs.replace(row, mode="report")
+    if isinstance(row.figure, _OF_TIME) or (isinstance(row.sli, ShareSli) and SHARES[row.sli.of].of_time):
+        row = msgspec.structs.replace(row, preconditions=(*row.preconditions, LEFT_ALONE))
+    return row
+
 
 LIFECYCLES = "lifecycles.jsonl"
 SERVED_SOURCES = ("cadvisor-", "resource-", "probes-")

@@ -36,17 +36,16 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import StressDir, publish_stress
-from crashloop.stress.generator import address_of, check_free
+from crashloop.stress.generator import address_of, check_free, load_access
 from crashloop.stress.highest_rate import require_steps
 from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import Number, group_for, lend, open_files_of, spread_out
-from crashloop.stress.load_access import load_access
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.recorder import StressRecorder
-from crashloop.stress.rows import fitting_rows, rows_of
+from crashloop.stress.requirements import fitting_rows, rows_of
 from crashloop.stress.testbed import kinds_of, site
 from crashloop.verdict import ExitCode
 

@@ -13,8 +13,8 @@ import msgspec
 from crashloop.cluster.binaries.ensure import ensure_busybox
 from crashloop.cluster.images import write_large_image
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
+from crashloop.kube.answers import CredentialsRefused, KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import CredentialsRefused, KubeError
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.record.environment import read_environment
 from crashloop.record.lifeline import Lifeline

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.report.stress.results import Dots, LoadCurve, LoadCurvePoint, Point, Series
-from crashloop.slo.estimates import percentile_of
+from crashloop.slo.estimates import Histogram, percentile_of
 from crashloop.slo.events import SAMPLES
-from crashloop.slo.histogram import Histogram
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.measurements import Lifecycle, Restart
 from crashloop.slo.rows import GrowthSli, HistogramSli, SloRow, Target

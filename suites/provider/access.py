@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "rbac"
 

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from crashloop.cluster.provider import Cluster
+from crashloop.kube.answers import ApiRefusal, ApiUnreachable
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable
 from crashloop.pods.manifest import pull_policy
 from crashloop.waiting import wait_until
 

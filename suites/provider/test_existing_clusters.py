@@ -21,10 +21,10 @@ from crashloop.cluster.existing.provider import ExistingProvider
 from crashloop.cluster.existing.survey import survey
 from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, ExistingOptions, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.kube.access import NAME, lease_of, renew_lease, take_lease
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
 from crashloop.kube.credentials import client_tls
-from crashloop.kube.errors import ApiRefusal
-from crashloop.kube.leases import NAME, lease_of, renew_lease, take_lease
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress

@@ -7,8 +7,8 @@ import pytest
 
 from crashloop.cluster.provider import Capability, Cluster, Outages
 from crashloop.errors import ClusterError
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.spec.control_plane import Component
 from crashloop.waiting import wait_until
 

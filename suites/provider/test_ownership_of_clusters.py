@@ -16,8 +16,8 @@ from crashloop.cluster.provider import Capability, Cluster
 from crashloop.cluster.providers import owning_provider
 from crashloop.cluster.removal import reap, remove, remove_all
 from crashloop.errors import ClusterError, UsageError
+from crashloop.kube.answers import ApiUnreachable
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiUnreachable
 from crashloop.progress import SilentProgress
 from crashloop.waiting import wait_until
 

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.kube.access import Lease, delete_lease, lease_of, renew_lease, take_lease
+from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal, KubeError
-from crashloop.kube.leases import Lease, delete_lease, lease_of, renew_lease, take_lease
 from crashloop.pods.manifest import RUN_LABEL
 
 PREFIX = "crashloop-"

@@ -20,8 +20,8 @@ from crashloop.cluster.provider import (
 )
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 

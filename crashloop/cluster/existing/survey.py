@@ -12,8 +12,8 @@ import msgspec
 from crashloop.cluster.provider import Capability, ExistingOptions, Survey, SurveyedNode
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.access import Permission, missing_permissions
+from crashloop.kube.answers import ApiRefusal, ApiUnreachable
 from crashloop.kube.client import Json, KubeApi
-from crashloop.kube.errors import ApiRefusal, ApiUnreachable
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.pods.manifest import HOSTNAME_LABEL
 from crashloop.spec.version import KubernetesVersion

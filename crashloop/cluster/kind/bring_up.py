@@ -22,8 +22,8 @@ from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import DIALECTS, KUBELET, Blueprint, NodePlan, cluster_config, node_files
 from crashloop.cluster.processes import STATE_MARK, CommandFailed, kill_until_gone, marked_processes, run
 from crashloop.errors import ClusterError, PrerequisiteError
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.waiting import WaitTimeout, wait_until
 
 CREATE_S = 600

@@ -22,8 +22,8 @@ from crashloop.cluster.processes import CommandFailed, Starter
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress, lacking
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.progress import SilentProgress
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until

@@ -1,18 +1,30 @@
-"""Decides whether a value of two stress runs changed by more than noise.
+"""Two judged stress runs: pairs of their stages, and whether a value of a promise or stage changed by more than noise.
 
 A value has changed if its two 95 % intervals do not overlap *and* the larger is more than a threshold times the smaller.
 The interval covers the variation within one run. But hosts drift, and repeated runs differ by more than their intervals, so
 the intervals alone would report a change between equal runs.
+
+A stage is matched by its name, its mix, its arm, and its number among the stages with the same. Values are compared only
+under the same load: the same loads, with the same number of users.
 """
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from crashloop.comparison.change import Change
+from crashloop.comparison.side import Change, RunKey, ScenarioOutcome, Side, run_key
+from crashloop.report.results import ProfileSummary
+from crashloop.report.standing import Standing
+from crashloop.report.stress.results import SUITE, StageResult, StressResults
+from crashloop.report.text import counted
 from crashloop.slo.estimates import least_samples
-from crashloop.slo.measurements import Interval
+from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.rows import Better
+from crashloop.spec.profile import KubeletProfile
+from crashloop.stress.profile import StressProfile
 
 NOISE_RATIO = 1.5
 """The largest ratio of two equal values. Two quiet runs of `quick` on two cores, with nothing changed, differed by a factor of
@@ -115,3 +127,232 @@ def _times(one: float, other: float) -> float:
     if low > 0:
         return high / low
     return math.inf if high > 0 else 1.0
+
+
+class JudgedStressRun(NamedTuple):
+    """A stress run with its results and, from its plan, its load."""
+
+    results: StressResults
+    profile: StressProfile
+    """As resolved for its host."""
+    kubelets: tuple[KubeletProfile, ...]
+    """Of each node of the profile, in the same order."""
+    cores: int
+    """CPUs of the host, which all nodes share."""
+
+    @property
+    def key(self) -> RunKey:
+        """The system under stress. A node whose profile sets another release does not count, as in conformance runs."""
+        binaries = sorted({each.kubelet_binary for each in self.kubelets if each.kubelet_binary})
+        versions = [each.kubernetes_version for each in self.kubelets]
+        return run_key(self.results, versions, kubelet_binary=" ".join(binaries) or None)
+
+
+def stress_side(run: JudgedStressRun) -> Side:
+    """Identity and circumstances of the run."""
+    results = run.results
+    return Side(run=results.run, key=run.key, suite=SUITE, scope=results.profile, started=results.started)
+
+
+def verdicts_of(run: JudgedStressRun) -> dict[str, SloVerdict]:
+    """The verdicts by the id of their row."""
+    return {each.slo: each for each in run.results.verdicts}
+
+
+def judged_slo(verdict: SloVerdict) -> ScenarioOutcome:
+    """A verdict in the common form of comparisons; its sentence is its finding."""
+    return ScenarioOutcome(standing=Standing(verdict.outcome.value), findings=(verdict.sentence,))
+
+
+def kubelet_profiles(run: JudgedStressRun) -> dict[str, ProfileSummary]:
+    """The kubelet profile of each node, by the node's name in the load profile."""
+    curves = {node.profile: node.curve for node in run.results.nodes}
+    return {
+        node.name: ProfileSummary.of(kubelet, curves.get(kubelet.name, ""))
+        for node, kubelet in zip(run.profile.nodes, run.kubelets, strict=True)
+    }
+
+
+def is_same_load(before: JudgedStressRun, after: JudgedStressRun) -> bool:
+    """Whether both profiles have the same load, for the same time and in the same order; the kubelets may differ."""
+    old, new = (_load(each.profile) for each in (before, after))
+    return old == new
+
+
+def _load(profile: StressProfile) -> Sequence[object]:
+    return profile.loads, tuple(profile.each_stage()), profile.disturbances, profile.max_pods, profile.workers
+
+
+AT_ITS_LIMIT = 0.9
+"""Busy share of the host's CPU from which on the host has no reserve: the rows on restarts promise nothing beyond it."""
+
+LEAST_LEFT = 0.01
+"""Smallest assumed idle share of the host's CPU, since a share cannot be measured more exactly."""
+
+
+class StageKey(NamedTuple):
+    """The key for matching stages of two runs."""
+
+    name: str
+    mix: str
+    arm: str
+    number: int
+    """1 for the first stage with that name, mix and arm."""
+
+    def __str__(self) -> str:
+        said = ", ".join(filter(None, (self.name, self.mix, self.arm)))
+        return said if self.number == 1 else f"{said}, round {self.number}"
+
+
+class StagePair(NamedTuple):
+    """One stage; None for a run that has not measured it."""
+
+    key: StageKey
+    before: StageResult | None
+    after: StageResult | None
+    obstacle: str
+    """Why its values cannot be compared; empty if they can."""
+    at_its_limit: bool
+    """Whether the host was busy in either run: where work queues, a little more work means much longer waits."""
+    widened: float
+    """Ratio of the CPU that was available to the load in the two runs."""
+
+
+def stage_pairs(before: JudgedStressRun, after: JudgedStressRun) -> tuple[StagePair, ...]:
+    """Every stage that at least one run has measured, in order."""
+    old, new = _by_key(before.results.stages), _by_key(after.results.stages)
+    return tuple(
+        StagePair(
+            key,
+            old.get(key),
+            new.get(key),
+            _obstacle(before.profile, after.profile, old.get(key), new.get(key)),
+            _is_at_its_limit(old.get(key)) or _is_at_its_limit(new.get(key)),
+            _widened(before, after, old.get(key), new.get(key)),
+        )
+        for key in dict.fromkeys((*old, *new))
+    )
+
+
+def threshold_of(pairs: Iterable[StagePair], before: JudgedStressRun, after: JudgedStressRun) -> float:
+    """The ratio by which values of these stages may differ.
+
+    NOISE_RATIO once more if the host was at its limit: of 76 figures of two rounds of `full` on two cores, with nothing
+    changed, 12 had intervals that did not overlap, and differed by a factor of up to 1.81. Once more if the runs had the same
+    load in another order or for another time. All of it times the ratio of the available CPU, by cores and by other
+    processes.
+    """
+    looked_at = tuple(pairs)
+    reasons = (any(each.at_its_limit for each in looked_at), not is_same_load(before, after))
+    return NOISE_RATIO ** (1 + sum(reasons)) * max((each.widened for each in looked_at), default=1.0)
+
+
+def _by_key(stages: Iterable[StageResult]) -> dict[StageKey, StageResult]:
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found = {}
+    for each in stages:
+        kind = (each.name, each.mix, each.arm)
+        seen[kind] += 1
+        found[StageKey(*kind, seen[kind])] = each
+    return found
+
+
+def _obstacle(before: StressProfile, after: StressProfile, old: StageResult | None, new: StageResult | None) -> str:
+    if old is None or new is None:
+        return f"measured in the {'first' if new is None else 'second'} run only."
+    if before.disturbances != after.disturbances:
+        return "the runs do not disturb the cluster in the same way."
+    if old.users != new.users:
+        return f"{_users(old)} in the first run, {_users(new)} in the second."
+    differing = [name for name in old.users if before.loads.get(name) != after.loads.get(name)]
+    return f"the runs do not have the same load {', '.join(differing)}." if differing else ""
+
+
+def _is_at_its_limit(stage: StageResult | None) -> bool:
+    return stage is not None and (stage.figures.get("host_busy_share") or 0.0) > AT_ITS_LIMIT
+
+
+def _users(stage: StageResult) -> str:
+    return " and ".join(f"{count} {name}" for name, count in stage.users.items()) or "no users"
+
+
+def _widened(
+    before: JudgedStressRun, after: JudgedStressRun, old: StageResult | None, new: StageResult | None
+) -> float:
+    shares = [each.figures.get("foreign_cpu_share") if each is not None else None for each in (old, new)]
+    known = [0.0 if None in shares else share or 0.0 for share in shares]
+    left = [run.cores * max(LEAST_LEFT, 1 - share) for run, share in zip((before, after), known, strict=True)]
+    return max(left) / min(left)
+
+
+def stages_in_words(profile: StressProfile) -> str:
+    """`baseline 40 s, storm 130 s, recovery 30 s; 2 rounds`."""
+    stages = ", ".join(f"{stage.label} {stage.duration_s:g} s" for stage in profile.stages)
+    return stages if profile.rounds == 1 else f"{stages}; {counted(profile.rounds, 'round')}"
+
+
+class KeyFigure(NamedTuple):
+    """A compared figure, and which of two values is better under the same load."""
+
+    measure: Measure
+    samples: str = ""
+    """Name of the figure that counts its samples."""
+
+
+def _of_samples(name: str, percentile: int) -> KeyFigure:
+    measure = Measure(name=f"{name}_p{percentile}_s", unit="s", better=Better.LOWER, percentile=percentile)
+    return KeyFigure(measure, f"{name}_samples")
+
+
+KEY_FIGURES = (
+    KeyFigure(Measure(name="restarts_per_s", unit="restarts/s", better=Better.HIGHER)),
+    KeyFigure(Measure(name="requests_per_restart", unit="requests/restart", better=Better.LOWER)),
+    KeyFigure(Measure(name="kubelet_cpu_cores", unit="cores", better=Better.LOWER)),
+    KeyFigure(Measure(name="runtime_cpu_cores", unit="cores", better=Better.LOWER)),
+    KeyFigure(Measure(name="apiserver_cpu_cores", unit="cores", better=Better.LOWER)),
+    _of_samples("startup", 50),
+    _of_samples("startup", 99),
+    _of_samples("lateness", 50),
+    _of_samples("lateness", 99),
+)
+
+
+class StageChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage in both runs."""
+
+    stage: str
+    """Its name, and its mix, arm and round where it has them."""
+    not_compared: str = ""
+    """Why none of its figures can be compared; empty if they can."""
+    figures: tuple[ValueChange, ...] = ()
+    """The figures with a value in at least one run."""
+
+
+def stage_change(pair: StagePair, *, threshold: float) -> StageChange:
+    """A stage's figures beside each other."""
+    changes = (
+        value_change(
+            each.measure,
+            _value(each, pair.before),
+            _value(each, pair.after),
+            threshold=threshold,
+            obstacle=pair.obstacle,
+        )
+        for each in KEY_FIGURES
+    )
+    return StageChange(
+        stage=str(pair.key),
+        not_compared=pair.obstacle,
+        figures=tuple(each for each in changes if (each.before.value, each.after.value) != (None, None)),
+    )
+
+
+def _value(figure: KeyFigure, stage: StageResult | None) -> Value:
+    if stage is None:
+        return Value(value=None)
+    name, samples = figure.measure.name, stage.figures.get(figure.samples)
+    return Value(
+        value=stage.figures.get(name),
+        interval=stage.intervals.get(name),
+        samples=None if samples is None else int(samples),
+    )

@@ -11,8 +11,8 @@ from typing import Generic
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import Collection, Json, KubeApi
-from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, Watch, Watched, WatchGap
 from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event
 from crashloop.record.event_router import EventRouter

@@ -14,8 +14,8 @@ from crashloop.errors import CrashloopError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.journal import Journal, journal_events, read_journal
 from crashloop.history.payload import SampleData, Series
+from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import KubeError
 from crashloop.record.channels.channel import gap, now_ns, received_event
 from crashloop.record.pod_recording import PodRecording
 from crashloop.slo.exposition import Exposition

@@ -11,7 +11,7 @@ import msgspec
 from crashloop.predict.costs import Costs
 from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.standing import Standing, count
-from crashloop.slo.effect import Effect
+from crashloop.slo.compare import Effect
 from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.rows import Better
 from crashloop.slo.scrapes import NodeSample

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from crashloop.comparison.change import Change, ScenarioOutcome, change, exit_code, gravest
+from crashloop.comparison.side import Change, ScenarioOutcome, change, exit_code, gravest
 from crashloop.report.standing import Standing
 
 FAIL, ERROR, PASS = (ScenarioOutcome(standing=each) for each in (Standing.FAIL, Standing.ERROR, Standing.PASS))

@@ -6,9 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.comparison.change import Change
 from crashloop.comparison.comparison import Comparison, compare
-from crashloop.comparison.side import JudgedRun, key_of
+from crashloop.comparison.side import Change, JudgedRun, key_of
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.verdict import Outcome, Verdict

@@ -3,8 +3,8 @@
 import msgspec
 
 from crashloop.checks.everywhere import EVERY_POD
-from crashloop.comparison.by_kubelet import by_kubelet
-from crashloop.comparison.release_page import release_page
+from crashloop.comparison.matrix import release_page
+from crashloop.comparison.side import by_kubelet
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.comparison_example import NEWER, judged

@@ -13,16 +13,25 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
-from crashloop.comparison.trend import Departure, Trend, TrendLine, TrendPoint, line_of, trend_of
-from crashloop.comparison.trend_document import sparkline, trend_document
-from crashloop.comparison.trend_figures import trend_of_conformance, trend_of_stress
+from crashloop.comparison.trend import (
+    Departure,
+    Trend,
+    TrendLine,
+    TrendPoint,
+    line_of,
+    sparkline,
+    trend_document,
+    trend_of,
+    trend_of_conformance,
+    trend_of_stress,
+)
 from crashloop.errors import UsageError
 from crashloop.report.document import Table
 from crashloop.report.results import Results
 from crashloop.report.stress.results import Comparison
 from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
-from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.compare import Effect, EffectReading
 from crashloop.slo.measurements import Interval
 from suites.selftest.kit.comparison_example import NEWER, ON_KIND, judged
 from suites.selftest.kit.report_example import INFO

@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.kube.answers import Answer, collection, resource_of, warnings_of
+from crashloop.kube.answers import (
+    Answer,
+    ApiUnreachable,
+    CredentialsRefused,
+    FieldCause,
+    collection,
+    resource_of,
+    warnings_of,
+)
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiUnreachable, CredentialsRefused, FieldCause
 from suites.selftest.kit.kube_peer import status
 from suites.selftest.kit.object_peer import ObjectPeer, serving
 

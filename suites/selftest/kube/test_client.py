@@ -9,8 +9,7 @@ import pytest
 
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.access import Permission, missing_permissions
-from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import (
+from crashloop.kube.answers import (
     ApiRefusal,
     ApiUnreachable,
     CredentialsRefused,
@@ -18,6 +17,7 @@ from crashloop.kube.errors import (
     ResourceVersionGone,
     refusal,
 )
+from crashloop.kube.client import KubeApi
 from suites.selftest.kit.existing_peer import ExistingPeer
 from suites.selftest.kit.existing_peer import serving as serving_existing
 from suites.selftest.kit.kube_peer import Peer, pod_list, serving, status

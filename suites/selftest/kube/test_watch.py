@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
 from crashloop.kube.watch import LOOKING, RECORDING, Changed, Listed, PodObject, PodWatch, Retry, WatchGap
 from suites.selftest.kit.kube_peer import HANG, TEAR, Peer, bookmark, change, pod, pod_list, serving, status
 

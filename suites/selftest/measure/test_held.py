@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from crashloop.cluster.provider import ClusterInfo, Node
-from crashloop.measure.held import Held, files_below, folder_of, held_by
+from crashloop.measure.processes import Held, files_below, folder_of, held_by
 
 OPENS = (
     "import socket,sys,threading; kept=[open('/dev/null') for _ in range(5)]+[socket.socket() for _ in range(3)];"

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from crashloop.kube.client import KubeApi
-from crashloop.measure.readiness import readiness
+from crashloop.measure.measuring import readiness
 
 
 class _Nodes:

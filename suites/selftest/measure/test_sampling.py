@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.measure.sampling import scraped
+from crashloop.measure.measuring import scraped
 from crashloop.slo.scrapes import NodeSample
 from crashloop.stress.evidence import scraped_of
 from crashloop.stress.profile import StressNode

@@ -12,11 +12,8 @@ import pytest
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.errors import ClusterError
 from crashloop.kube.client import KubeApi
-from crashloop.measure.endpoints import endpoints
 from crashloop.measure.files import load_scrapes
-from crashloop.measure.measuring import Measuring
-from crashloop.measure.sampling import Scraped
-from crashloop.measure.scraper import Scraper
+from crashloop.measure.measuring import Measuring, Scraped, Scraper, endpoints
 from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrapes import NodeSample, SourceLine
 from suites.selftest.kit.kube_peer import write_kubeconfig

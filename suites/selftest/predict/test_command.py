@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from crashloop.cli import app
 from crashloop.cli.command import out
 from crashloop.errors import UsageError
-from crashloop.predict.measured import MEASURED
+from crashloop.predict.costs import MEASURED
 from crashloop.predict.text import figure
 
 RUNNER = CliRunner()

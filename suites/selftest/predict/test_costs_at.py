@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
 from crashloop.model.config import DEFAULT_CURVE
-from crashloop.predict.costs import COSTED, Costs, CostsAt, read_costs
-from crashloop.predict.costs_at import costs_at
+from crashloop.predict.costs import COSTED, Costs, CostsAt, costs_at, read_costs
 from crashloop.predict.load import CrashLoad, predict
 from crashloop.predict.text import by_load_rows, costs_in_words
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND

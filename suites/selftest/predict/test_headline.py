@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from crashloop.model.config import DEFAULT_CURVE, REDUCED_CURVE, Curve
-from crashloop.predict.headline import every_pod_sentence, headline, limit_rows, limit_sentences
 from crashloop.predict.load import CrashLoad
-from crashloop.predict.steps import predictions
+from crashloop.predict.text import every_pod_sentence, headline, limit_rows, limit_sentences, predictions
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
 DRIVEN = msgspec.structs.replace(COSTS, sustained_per_s=9.0)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from crashloop.predict.costs import MEASURED
 from crashloop.predict.kep import claims
 from crashloop.predict.load import EVENT_RECORD_QPS, KUBE_API_QPS
-from crashloop.predict.measured import MEASURED
 from crashloop.predict.text import claim_rows
 
 CLAIMS = {claim.id: claim for claim in claims()}

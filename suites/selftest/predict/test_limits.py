@@ -2,9 +2,9 @@
 
 import pytest
 
+from crashloop.predict.costs import STORED_BYTES_PER_WRITE as STORED
 from crashloop.predict.limits import KUBELET_SEATS, ControlPlaneLimit, limits, tightest
 from crashloop.predict.load import CrashLoad, predict
-from crashloop.predict.measured import STORED_BYTES_PER_WRITE as STORED
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
 TEN_NODES = predict(CrashLoad(nodes=10, pods=4, curve=ONE_SECOND, cores=4.0), COSTS)

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
 from crashloop.model.config import DEFAULT_CURVE, Curve
-from crashloop.predict.costs import Costs, read_costs
+from crashloop.predict.costs import MEASURED, Costs, read_costs
 from crashloop.predict.load import CrashLoad, Limit, LoadPrediction, predict
-from crashloop.predict.measured import MEASURED
-from crashloop.predict.steps import predictions
+from crashloop.predict.text import predictions
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
 

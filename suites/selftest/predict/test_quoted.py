@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from crashloop.model.config import Curve
-from crashloop.predict.headline import headline
+from crashloop.predict.costs import MEASURED
 from crashloop.predict.kep import claims
 from crashloop.predict.load import CrashLoad
-from crashloop.predict.measured import MEASURED
-from crashloop.predict.steps import predictions
-from crashloop.predict.text import by_load_rows
+from crashloop.predict.text import by_load_rows, headline, predictions
 
 ROOT = Path(__file__).parents[3]
 COMMAND = "$ crashloop predict --max 10s --from 300s --nodes 500 --crashing-pods 60\n"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.errors import UsageError
-from crashloop.predict.spread import Spread, crashing_pods, share_of, spread
+from crashloop.predict.load import Spread, crashing_pods, share_of, spread
 
 
 @pytest.mark.parametrize(

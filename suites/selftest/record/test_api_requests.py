@@ -10,8 +10,8 @@ import pytest
 from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.kube.answers import CredentialsRefused
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import CredentialsRefused
 from crashloop.record.scenario_loop import ScenarioStage
 from crashloop.record.single_task import ApiRequests
 from crashloop.spec.control_plane import ApiRequest, Component, ControlPlane, Verb

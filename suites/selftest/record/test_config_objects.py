@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
 from crashloop.record.pod_dependencies import ConfigObjects
 from crashloop.spec.dependency import ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.pod import Container, Pod

@@ -7,8 +7,8 @@ import pytest
 from crashloop.cluster.provider import Cluster
 from crashloop.errors import ClusterError
 from crashloop.history.event import Kind
+from crashloop.kube.answers import ApiUnreachable
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiUnreachable
 from crashloop.record.channels.readout import sample_event, state_sample_event
 from crashloop.spec.state_metrics import RESTARTS
 

@@ -12,7 +12,7 @@ from crashloop.requirements import load_requirements
 from crashloop.run.planning import is_within
 from crashloop.spec.requirement import Scope, State
 from crashloop.stress.profiles import load_stress_profile
-from crashloop.stress.rows import rows_of
+from crashloop.stress.requirements import rows_of
 from tools.findings.pictures import load_pictures
 from tools.findings.plots import load_plots
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crashloop.slo.histogram import Bucket, Quantile, effective_within
+from crashloop.slo.estimates import Bucket, Quantile, effective_within
 from suites.selftest.kit.slo_kit import ns
 
 TIMES = np.asarray([ns(10 * at) for at in range(7)])

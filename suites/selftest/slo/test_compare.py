@@ -4,8 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crashloop.slo.compare import Block, compare
-from crashloop.slo.effect import Effect, EffectReading, decided
+from crashloop.slo.compare import Block, Effect, EffectReading, compare, decided
 
 ARMS = ("baseline", "treatment")
 TRIALS = 300

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from crashloop.slo.compare import Block, compare
-from crashloop.slo.effect import Effect, EffectReading, decided
+from crashloop.slo.compare import Block, Effect, EffectReading, compare, decided
 
 TRIALS = 400
 SCATTER = 0.029

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.estimates import Effective, percentile_of
-from crashloop.slo.histogram import Histogram
+from crashloop.slo.estimates import Effective, Histogram, percentile_of
 from crashloop.slo.measurements import Interval
 
 EDGES = (0.5, 1.0, 5.0, math.inf)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.effect import holm
+from crashloop.slo.compare import holm
 
 PROBABILITIES = st.lists(st.floats(0, 1), max_size=12)
 

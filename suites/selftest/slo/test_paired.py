@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.slo.effect import (
+from crashloop.slo.compare import (
     PairedMean,
     interval,
     p_of_difference,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench.ab_power.counting import ANY, ComparedRun, compared_run, counted
 from bench.ab_power.text import counts_as_table
 from crashloop.report.stress.results import Comparison, StressResults
-from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.compare import Effect, EffectReading
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
 from crashloop.stress.plan import StressPlan, with_own_kubelet

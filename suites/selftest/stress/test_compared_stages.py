@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.predict.measured import SOURCES, Source
+from crashloop.predict.costs import SOURCES, Source
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.judging import judge_run
 from crashloop.stress.profile import Slos, Stage, loaded_in

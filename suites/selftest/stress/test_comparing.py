@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.report.stress.results import Comparison
-from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.compare import Effect, EffectReading
 from crashloop.slo.scrapes import Scrapes
 from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.loads import Crash

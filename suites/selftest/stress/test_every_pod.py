@@ -14,7 +14,7 @@ from crashloop.slo.lifecycles import lifecycles
 from crashloop.spec.scenario import Until
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.checks import no_early_restart
-from crashloop.stress.every_pod import EveryPod
+from crashloop.stress.evidence_reader import EveryPod
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.pods import scenario_of

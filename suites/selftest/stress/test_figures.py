@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.slo.effect import EffectReading
+from crashloop.slo.compare import EffectReading
 from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import ComparedRun, comparisons

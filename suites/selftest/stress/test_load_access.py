@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from crashloop.errors import UsageError
-from crashloop.stress.load_access import load_access
+from crashloop.stress.generator import load_access
 
 
 def kubeconfig(folder: Path, **cluster: Any) -> str:

@@ -7,10 +7,10 @@ import msgspec
 from crashloop.history.event import Channel
 from crashloop.slo.measurements import Lifecycle, Lost, Restart, SloVerdict
 from crashloop.stress.assignment import Operation
+from crashloop.stress.checks import no_lost_restart
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import Jobs
-from crashloop.stress.lost_restarts import no_lost_restart
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import crasher, ns
 from suites.selftest.kit.slo_kit import restart as seen_restart

@@ -12,7 +12,7 @@ from crashloop.stress.figures import figures
 from crashloop.stress.loads import Churn
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import Stage, StressNode
-from crashloop.stress.rows import sample_targets
+from crashloop.stress.requirements import sample_targets
 from suites.selftest.kit.slo_kit import crasher, measured, phase, restart, started
 from suites.selftest.kit.stress_kit import MAX_1S, marks, plan
 

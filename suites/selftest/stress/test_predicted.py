@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from crashloop.model.config import Curve
+from crashloop.predict.costs import MEASURED
 from crashloop.predict.load import CrashLoad, predict, settled_per_s
-from crashloop.predict.measured import MEASURED
 from crashloop.spec.pod import Action, Operator, RestartPolicy, RestartRule
 from crashloop.stress.costing import predicted_per_s
 from crashloop.stress.loads import AnyLoad, Crash

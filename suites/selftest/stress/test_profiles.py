@@ -15,7 +15,7 @@ from crashloop.stress.loads import Crash
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Slos, changes_places, hosts_in, official_pods, pods_on, resolved
 from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile, with_max_pods
-from crashloop.stress.rows import LEFT_ALONE, fitting_rows, rows_of
+from crashloop.stress.requirements import LEFT_ALONE, fitting_rows, rows_of
 from crashloop.stress.run import StressOptions, plan_stress
 
 LIVE = Path(__file__).parents[2] / "stress"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.kube.errors import about_credentials, refusal
+from crashloop.kube.answers import about_credentials, refusal
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress import recorder, testbed
 from crashloop.stress.assignment import Order

@@ -10,8 +10,7 @@ import pytest
 from bench.ab_power.counting import ComparedRun
 from bench.ab_power.relabelled import MAX_PAIRS, Means, Relabelled, false_alarms, power, relabelled
 from bench.ab_power.text import of_relabellings
-from crashloop.slo.compare import BASELINE, TREATMENT, Block, compare
-from crashloop.slo.effect import Effect, EffectReading
+from crashloop.slo.compare import BASELINE, TREATMENT, Block, Effect, EffectReading, compare
 
 
 def pair(turn: int, ratio: float, before: float) -> tuple[Block, Block]:

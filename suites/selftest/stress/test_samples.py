@@ -26,7 +26,7 @@ from crashloop.stress.loads import Burst, Canary, Churn, Crash, Demand, Finish, 
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.profile import Stage, StressProfile, official_pods, pods_on
 from crashloop.stress.profiles import STRESS_MANIFESTS, load_stress_profile
-from crashloop.stress.rows import LEFT_ALONE, fitting_rows
+from crashloop.stress.requirements import LEFT_ALONE, fitting_rows
 
 VERSION = KubernetesVersion.parse("1.37.1")
 PERIODS_PER_S = 10

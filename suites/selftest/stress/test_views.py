@@ -11,9 +11,8 @@ import pytest
 from rich.console import Console
 
 from crashloop.report.html import to_html
-from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import DeviationText
+from crashloop.report.results import DeviationText, to_junit
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
 from crashloop.report.stress.plots import PROPORTIONAL, TOP, against_pods, rows

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from crashloop.model.config import Curve
-from crashloop.predict.costs import COSTED
+from crashloop.predict.costs import COSTED, MEASURED, MEASURED_FILE, SOURCES
 from crashloop.predict.load import CrashLoad, predict
-from crashloop.predict.measured import MEASURED, MEASURED_FILE, SOURCES
 from crashloop.report.stress.results import StageResult, StressResults
 from tools.default_costs import BENCHMARK, LONG, LOWEST, RESTING, UnfitRunError, default_costs, stage_of, text_of
 

@@ -11,9 +11,9 @@ import pytest
 
 from crashloop.cluster.existing.leased_namespace import LASTS_S, LeasedNamespace, borrow, remove_orphans
 from crashloop.errors import UsageError
+from crashloop.kube.access import lease_of, renew_lease
+from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import KubeApi
-from crashloop.kube.errors import ApiRefusal
-from crashloop.kube.leases import lease_of, renew_lease
 from crashloop.pods.manifest import RUN_LABEL, heartbeat_manifest
 from suites.selftest.kit.existing_peer import JOBS, LEASES, NAMESPACE, PODS, ExistingPeer, serving
 from suites.selftest.kit.kube_peer import Json, status

@@ -1,11 +1,11 @@
-"""The Job of a scenario as an object of batch/v1. Pure."""
+"""What makes the pod of a scenario, as an object: a Job, a Deployment, or the file of a static pod. Pure."""
 
 from collections.abc import Mapping
 from math import ceil
 from types import MappingProxyType
 from typing import Any
 
-from crashloop.pods.manifest import pod_manifest
+from crashloop.pods.manifest import SCENARIO_LABEL, pod_manifest
 from crashloop.spec.scenario import PodScenario
 
 
@@ -38,3 +38,31 @@ def job_manifest(
             **policy,
         },
     }
+
+
+def deployment_manifest(scenario: PodScenario, *, node: str, image: str, run: str) -> dict[str, Any]:
+    """A Deployment of the scenario's name with one replica of its pod on a node."""
+    pod = pod_manifest(scenario, node=node, image=image, run=run, last_words=True)
+    labels = pod["metadata"]["labels"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": scenario.name, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {SCENARIO_LABEL: scenario.name}},
+            "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+        },
+    }
+
+
+REVISION_ANNOTATION = "crashloop.dev/revision"
+
+
+def static_pod_manifest(
+    scenario: PodScenario, *, node: str, namespace: str, image: str, run: str, revision: int
+) -> dict[str, Any]:
+    """The pod of a scenario as a file of its node. Another revision is another pod: its uid is a hash of the manifest."""
+    pod = pod_manifest(scenario, node=node, image=image, run=run, last_words=True)
+    pod["metadata"] |= {"namespace": namespace, "annotations": {REVISION_ANNOTATION: str(revision)}}
+    return pod
