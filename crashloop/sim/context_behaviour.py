@@ -260,6 +260,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     kills_sidecars_at_restart: bool = False
     probes_end_at_restart: bool = False
     """Asks running containers no probes once it was restarted."""
+    lingers_ns: int = 0
+    """For how long it works on after its process was to end; for half of the time until the next one starts at most."""
     rebuilds_running: bool = False
     """Makes counters of running containers from their restartCounts when it is restarted."""
 

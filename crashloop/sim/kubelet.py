@@ -113,7 +113,11 @@ class Kubelet:
 
     def restart(self, down_ns: int) -> None:
         """The process goes, and comes back later with an empty memory, and with what was written last."""
-        self._stop()
+        lingers_ns = min(self.behaviour.lingers_ns, down_ns // 2)
+        if lingers_ns:
+            self.loop.after(lingers_ns, self._stop)
+        else:
+            self._stop()
         self._configure(*self._written)
         if self.behaviour.rules_in_first_process:
             self.policies = Policies(self.behaviour, rules=False, reset=False)

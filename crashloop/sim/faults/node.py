@@ -33,6 +33,7 @@ class ConfigurationFault(Fault):
         "states the maximum of its drop-in directory in /configz and follows that of its configuration file",
         {"drop_ins_set_curve": False},
     )
+    LINGERS = "works on for ten seconds after its process was ended", {"lingers_ns": 10 * S}
     RELOADS_CONFIGURATION = "follows a changed configuration before it is restarted", {"reloads_configuration": True}
     KILLS_WHEN_REFUSING = (
         "kills the containers that run when it refuses its configuration",

@@ -9,7 +9,8 @@ from crashloop.checks.kinds import CHECKERS
 from crashloop.requirements import load_requirements
 from crashloop.sim import FAULTS, Fault
 from crashloop.sim.faults import CurveFault
-from crashloop.verdict import Outcome
+from crashloop.spec.requirement import State
+from crashloop.verdict import Outcome, VerdictMode
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import FAULT
 from tools.fault_matrix import catches, correct_of, first_catch, full_nodes, plays, row, text, verdict_without_fault
@@ -81,6 +82,21 @@ def test_the_page_names_only_judgements_and_checkers_that_exist() -> None:
     ]
     assert unknown == [], STALE
     assert {name for row in written() for name in row.checkers} <= CHECKERS.keys(), STALE
+
+
+OF_THE_RECORDER = {"kubelet-restarts", "outages-as-planned"}
+"""Checkers of what the recorder was to do: without it nothing was tried, and no kubelet is accused."""
+
+
+def test_each_checker_that_can_fail_a_run_is_triggered_by_a_planted_fault() -> None:
+    """The page names the checkers that object by themselves; it is proven above."""
+    gating = {
+        name
+        for each in load_requirements().values()
+        if each.state is State.JUDGED and each.mode is VerdictMode.GATE
+        for name in (*each.checkers, *each.everywhere)
+    }
+    assert gating - {name for row in written() for name in row.checkers} == OF_THE_RECORDER
 
 
 def test_only_known_holes_are_listed_and_each_has_a_reason() -> None:
