@@ -134,8 +134,8 @@ def figures(
 ) -> dict[str, float | None]:
     """Figures of a window, by name with the unit in it; of all nodes, or with `node` of one node's pods and processes.
 
-    `targets` are those of the rows on single events (crashloop.stress.requirements.sample_targets), in seconds: an open event counts
-    with its duration so far from its target on. Without open events the slowest ones would vanish.
+    `targets` are those of the rows on single events, in seconds (crashloop.stress.requirements.sample_targets). An open event
+    counts with its duration so far from its target on: without open events the slowest ones would vanish.
     """
     from_ns, to_ns = phase.from_ns, phase.to_ns
     pods = [pod for pod in lifecycles if node in (None, pod.node)]
