@@ -25,7 +25,8 @@ def is_delay_known(case: Case, pod: PodHistory, container: str, exited: Instance
 
 def _complete_ns(case: Case, pod: PodHistory, container: str) -> float:
     """When all containers that start beside this one had started: until then the kubelet may have pulled images for them."""
-    if case.scenario.pod.container(container).kind is ContainerKind.INIT:
+    own = case.scenario.pod.container(container)
+    if own.kind is ContainerKind.INIT and not own.is_sidecar:
         return 0
     beside = (each for each in case.scenario.pod.of_kind(ContainerKind.REGULAR) if each.name != container)
     first_ns = (next((one.start_ns for one in ran(pod, each.name)), None) for each in beside)

@@ -113,6 +113,15 @@ def test_until_all_containers_have_started_no_delay_of_the_others_is_known(tmp_p
     assert [each.expected for each in pod.restarts] == [True] * 4
 
 
+def test_a_sidecar_waits_for_the_images_of_the_containers_beside_it_too(tmp_path: Path) -> None:
+    sidecar = APP | {"name": "mesh", "restartPolicy": "Always"}
+    folder = run_of(tmp_path / "run", crash(BESIDE, initContainers=[sidecar]))
+    history = folder.pod(POD, *crashing(25.0, 0.3, 1.4, 1.4, 1.4), of="mesh")
+    folder.write(history.lives("beside", (28.0, None, 0), journal=False))
+    (pod,) = read_recorded(folder.run, folder.plan).lifecycles
+    assert [each.due_s is not None for each in pod.restarts] == [False, False, True, True]
+
+
 def restarts_beside(root: Path, app: Lives, beside: Lives, **of_beside: Any) -> Sequence[Restart]:
     """The restarts of a container with a second one beside it."""
     folder = run_of(root, crash(APP, BESIDE | of_beside))
