@@ -14,8 +14,20 @@ from tools import proven_sources
 settings.register_profile("crashloop", parent=settings(), deadline=None)
 settings.load_profile("crashloop")
 
-# Variables of the shell about terminal, clusters and proxies are no input of a test.
-_SHELL = ("COLUMNS", "LINES", "TERM", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG")
+# Variables of the shell about terminal, clusters and proxies, and of a `make` that runs the tests, are no input of a test.
+_SHELL = (
+    "MAKEFLAGS",
+    "MFLAGS",
+    "MAKELEVEL",
+    "COLUMNS",
+    "LINES",
+    "TERM",
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "PY_COLORS",
+    "GITHUB_ACTIONS",
+    "KUBECONFIG",
+)
 for _name in list(os.environ):
     if _name in _SHELL or _name.startswith("CRASHLOOP_") or _name.lower().endswith("_proxy"):
         del os.environ[_name]
