@@ -1,11 +1,12 @@
 """Requirements that hold for every pod of a run, independent of the purpose of its recording.
 
 Theory of operation. A requirement may name checkers that judge it `everywhere`. They judge each recording of a pod for which
-the requirement applies. A contradiction in one of them is the requirement's FAIL, with the name of the scenario. The others
-decide what one recording leaves open. A requirement that no recording decides is INCONCLUSIVE and only reported, since no
-test selected it.
+the requirement applies. A contradiction in one of them is the requirement's FAIL, with the name of the scenario; one that a
+known deviation explains is its known deviation. The others decide what one recording leaves open. A requirement that less
+than `LEAST_SHARE` of the recordings decide is INCONCLUSIVE and only reported, since no test selected it.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -18,11 +19,16 @@ from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.requirement import Deviation, Requirement, applies
 from crashloop.verdict import Outcome, Verdict, VerdictMode
+from crashloop.words import count
 
 EVERY_POD = "every pod"
 """Replaces the scenario's name."""
+_PREFIX = "{}: "
 MOST_QUOTED = 5
 """Scenarios whose findings a verdict quotes."""
+LEAST_SHARE = 0.25
+"""Of the pods that are judged, those that have to decide a requirement which is kept: many recordings are short, or of pods that
+do not restart, but one PASS among hundreds of open ones is none."""
 LOGS = "pod-logs"
 """The capability to list logs: crashloop.cluster.provider.Capability."""
 
@@ -65,25 +71,38 @@ def of_all_pods(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
 
 def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict of one requirement on all pods, from its verdicts on each of them; there is at least one."""
-    accused = [each for each in verdicts if each.fails_the_run]
+    failed = [each for each in verdicts if each.outcome is Outcome.FAIL]
+    accused = [each for each in failed if each.fails_the_run]
     faulty = [each for each in verdicts if each.outcome is Outcome.ERROR]
-    decided = [each for each in verdicts if each.outcome in (Outcome.PASS, Outcome.FAIL)]
+    undecided = [each for each in verdicts if each.outcome is Outcome.INCONCLUSIVE]
+    decided, needed = len(verdicts) - len(undecided), math.ceil(LEAST_SHARE * len(verdicts))
+    mode, deviation, findings = verdicts[0].mode, None, []
     if accused:
         outcome, quoted = Outcome.FAIL, accused
     elif faulty:
         outcome, quoted = Outcome.ERROR, faulty
-    elif decided:
+    elif failed:
+        outcome, quoted = Outcome.FAIL, failed
+        deviation, _ = Counter(each.deviation for each in failed).most_common(1)[0]
+        findings = [
+            f"{_PREFIX.format(verdicts[0].requirement)}{len(failed)} of {count(len(verdicts), 'pod')} did not keep it."
+        ]
+    elif decided >= needed:
         outcome, quoted = Outcome.PASS, []
     else:
-        outcome, quoted = Outcome.INCONCLUSIVE, list(verdicts)
+        outcome, quoted, mode = Outcome.INCONCLUSIVE, undecided, VerdictMode.REPORT
+        if decided:
+            few = f"{decided} of {count(len(verdicts), 'pod')} decided it, {needed} needed."
+            findings = [_PREFIX.format(verdicts[0].requirement) + few]
     return Verdict(
         requirement=verdicts[0].requirement,
         scenario=EVERY_POD,
         profile=_profiles(quoted or verdicts),
         outcome=outcome,
-        mode=verdicts[0].mode if decided or faulty else VerdictMode.REPORT,
-        findings=tuple(map(_in_scenario, quoted[:MOST_QUOTED])),
+        mode=mode,
+        findings=(*findings, *map(_in_scenario, quoted[:MOST_QUOTED])),
         evidence=tuple(each for verdict in quoted[:MOST_QUOTED] for each in verdict.evidence),
+        deviation=deviation,
         facts={"pods": dict(Counter(each.outcome.value for each in verdicts))},
     )
 
@@ -94,6 +113,6 @@ def _profiles(verdicts: Sequence[Verdict]) -> str:
 
 
 def _in_scenario(verdict: Verdict) -> str:
-    prefix = f"{verdict.requirement}: "
+    prefix = _PREFIX.format(verdict.requirement)
     finding = verdict.findings[0].removeprefix(prefix) if verdict.findings else "no finding"
     return f"{prefix}in {verdict.scenario} ({verdict.profile}): {finding}"

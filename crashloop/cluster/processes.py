@@ -113,6 +113,9 @@ STATE_MARK = "CRASHLOOP_STATE"
 NODE_MARK = "CRASHLOOP_NODE"
 """The same for the node that a process belongs to."""
 
+ROLE_MARK = "CRASHLOOP_ROLE"
+"""The same for what a process was started as: a kubelet under test may have any name."""
+
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 """Variables that would route requests between a cluster's components through the user's proxy."""
 
@@ -133,10 +136,12 @@ class Starter:
     def __init__(self, state: Path) -> None:
         self._state = state
 
-    def start(self, argv: Sequence[str], *, node: str, log: Path, search_path: Sequence[str] = ()) -> Daemon:
+    def start(
+        self, argv: Sequence[str], *, node: str, log: Path, search_path: Sequence[str] = (), role: str = ""
+    ) -> Daemon:
         """Start a process in a session of its own; its output is appended to `log`."""
         with log.open("ab") as output:
-            return _daemon(self._spawn(argv, node, search_path, stdout=output, stderr=output))
+            return _daemon(self._spawn(argv, node, search_path, role=role, stdout=output, stderr=output))
 
     def start_holder(self, argv: Sequence[str], *, node: str, log: Path) -> Daemon:
         """Start a process that prints `ready`, and wait for that line. Raises ClusterError with any other output."""
@@ -157,11 +162,12 @@ class Starter:
         node: str,
         search_path: Sequence[str],
         *,
+        role: str = "",
         stdout: "int | IO[bytes]",
         stderr: "int | IO[bytes]",
     ) -> "subprocess.Popen[bytes]":
         environment = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
-        environment |= {STATE_MARK: str(self._state), NODE_MARK: node}
+        environment |= {STATE_MARK: str(self._state), NODE_MARK: node, ROLE_MARK: role}
         environment["PATH"] = os.pathsep.join([*search_path, environment.get("PATH", os.defpath)])
         try:
             child = subprocess.Popen(
@@ -256,18 +262,21 @@ def _commands_of(pids: Iterable[int]) -> Iterable[str]:
             yield f"{pid} {psutil.Process(pid).name()}"
 
 
+KUBELET = "kubelet"
+GO_THREADS = 4
+"""A kubelet has more threads from its first moments on; what it starts, and a script that starts it, has fewer."""
+_SHIM = "containerd-shim-runc-v2"
+"""A runtime runs one per pod; of any other program a second process is the same component after a restart."""
 _COMPONENTS = {
-    "kubelet": "kubelet",
+    "kubelet": KUBELET,
     "containerd": "runtime",
-    "containerd-shim-runc-v2": "runtime",
+    _SHIM: "runtime",
     "kube-apiserver": "apiserver",
     "etcd": "etcd",
     "kube-controller-manager": "controller-manager",
     "kube-scheduler": "scheduler",
 }
 """By name of the program."""
-_RUN_ONCE = frozenset(_COMPONENTS) - {"containerd-shim-runc-v2"}
-"""Programs that a component runs once: a second process is the same component after a restart."""
 
 
 class ProcessRole(NamedTuple):
@@ -290,17 +299,21 @@ class Components:
         """Component and node of a process; None for any other process. Raises psutil.Error or OSError if it has ended."""
         name = process.name()
         component = _COMPONENTS.get(name)
-        node = self._node(process.pid) if component else None
+        if component is None and process.num_threads() < GO_THREADS:
+            return None
+        environment = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+        if component is None and f"{ROLE_MARK}={KUBELET}".encode() in environment:
+            component = KUBELET
+        node = self._node(process.pid, environment) if component else None
         if component is None or node is None:
             return None
-        return ProcessRole(component, self._nodes.get(node, ""), name in _RUN_ONCE)
+        return ProcessRole(component, self._nodes.get(node, ""), name != _SHIM)
 
-    def _node(self, pid: int) -> str | None:
+    def _node(self, pid: int, environment: Sequence[bytes]) -> str | None:
         """The node of a process, by its own mark or host name; None if it belongs to no node of this cluster.
 
         Processes of a local cluster carry marks in their environment; the nodes of kind are containers with a host name.
         """
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         if self._mark in environment:
             node = next((each for each in environment if each.startswith(f"{NODE_MARK}=".encode())), b"=")
             return node.decode().partition("=")[2]

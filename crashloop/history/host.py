@@ -1,10 +1,15 @@
-"""What the host did to the kubelet, as far as a recording shows it, second by second.
+"""What the host did to the kubelet, as far as a recording shows it, second by second; each proof is bounded by the others.
 
-Theory of operation. Five things are recorded. Beats that came late: everything stood still. Run-queue wait of the
-accused: kubelet, runtime and shims were ready to run and had no CPU. Control containers: the runtime itself took so long,
-asked by the recorder. I/O and memory pressure: somebody waited for the disk. CPU pressure: somebody waited for a CPU, and
-on a host with crash-looping pods somebody always does. So the last two, which name nobody, count only where nothing
-better was recorded, and CPU pressure then no more than `PRESSURE_AT_MOST_S`.
+Theory of operation. Five things are recorded. Beats that came late: everything stood still. Control containers, one every
+two seconds and node: how long the runtime took for what a restart needs, asked by the recorder. Run-queue wait of the
+accused: the sum over all threads of kubelet, runtime and shim, which grows with their number and not with what a restart
+waits for. I/O and CPU pressure: somebody waited, and on a host with crash-looping pods somebody always does. So
+
+- a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited;
+- a slow control proves a stall from the end of the quick one before it to its own end, and excuses nothing else;
+- where a quarter of the controls around are slow, the host is slow, and what they take counts at any moment;
+- where no control can be had, the smallest of the other proofs counts, and the pressure of the whole system, which names
+  nobody, for no more than `PRESSURE_AT_MOST_S`.
 """
 
 from array import array
@@ -20,12 +25,18 @@ MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
 PRESSURE_AT_MOST_S = 2.0
 """What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
-CONTROL_NEAR_NS = 30 * BEAT_NS
-"""A control container speaks for the time around it, since two creates never coincide."""
+CONTROL_REACH_NS = 6 * BEAT_NS
+"""For how long before its beginning a control container can speak: three times the time between two of them."""
+CONTROL_AROUND_NS = 30 * BEAT_NS
+"""The controls of so much time on both sides show whether the host is slow."""
 CONTROL_USUAL_NS = 150_000_000
 """What a control container takes on a calm host, which the bounds of a restart allow for."""
 CONTROL_FACTOR = 2
-"""How much longer the kubelet's own call may have taken than the slowest control call around it."""
+"""How much longer the kubelet's own call may have taken than the control calls around it."""
+CONTROL_SLOW_NS = 250_000_000
+"""A control that takes so much longer than usual was stalled: it took ten times of what a busy host makes it take."""
+SYNC_WAITS_AT_MOST_S = 0.5
+"""What a sync of the kubelet can wait for a CPU where a control was quick: ten times its own work of 30 to 50 ms."""
 USUAL_WAIT_AT_MOST = 0.5
 """Share of the time for which a kubelet waits for a CPU on a host with crash loops: 0.4, measured beside eight others."""
 
@@ -39,40 +50,40 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     length_s: float
     missed_s: float
     """Beats that came late."""
-    waited_s: float | None
-    """Run-queue wait of the accused."""
-    runtime_s: float | None
-    """What creates and relists of the runtime may have taken, by its control containers."""
-    blocked_s: float | None
-    """I/O and memory pressure of the whole system."""
-    pressed_s: float | None
-    """CPU pressure of the whole system, `PRESSURE_AT_MOST_S` at most."""
-
-    @property
-    def names_nobody(self) -> bool:
-        """Whether neither the kubelet's own waits nor the runtime's creates were recorded."""
-        return self.waited_s is None and self.runtime_s is None
-
-    @property
-    def of_the_accused_s(self) -> float:
-        """Without the pressures, which name nobody."""
-        shown = self.missed_s + (self.waited_s or 0.0) + (self.runtime_s or 0.0)
-        return min(self.length_s, shown)
+    control_s: float | None
+    """Stalls that control containers show."""
+    slowest_control_s: float | None
+    """How long the slowest control container took that speaks for the interval."""
+    summed_s: float | None
+    """Run-queue wait of the accused, summed over their threads."""
+    waited_s: float
+    """What of it, or of the pressure that stands for it, counts."""
+    is_named: bool
+    """Whether it is the accused who waited."""
+    blocked_s: float
+    """I/O and memory pressure of the whole system, as far as no control container speaks for the time."""
 
     @property
     def but_cpu_s(self) -> float:
         """Without anything that waits for a CPU only."""
-        return min(self.length_s, self.missed_s + (self.runtime_s or 0.0) + (self.blocked_s or 0.0))
+        return min(self.length_s, self.missed_s + (self.control_s or 0.0) + self.blocked_s)
 
     @property
-    def but_cpu_pressure_s(self) -> float:
-        """Without the CPU pressure of the whole system."""
-        return min(self.length_s, self.of_the_accused_s + (self.blocked_s or 0.0))
+    def of_the_accused_s(self) -> float:
+        """Without the pressures, which name nobody."""
+        named_s = self.waited_s if self.is_named else 0.0
+        return min(self.length_s, self.missed_s + (self.control_s or 0.0) + named_s)
+
+    @property
+    def repeated_s(self) -> float:
+        """What explains delays that are late by about the same time again and again: where controls speak, no run queue."""
+        is_refuted = self.control_s is not None or not self.is_named
+        return self.but_cpu_s if is_refuted else min(self.length_s, self.but_cpu_s + self.waited_s)
 
     @property
     def total_s(self) -> float:
         """Never more than the interval; what shows the same stall twice counts twice, in favour of the accused."""
-        return min(self.length_s, self.but_cpu_pressure_s + (self.pressed_s or 0.0))
+        return min(self.length_s, self.but_cpu_s + self.waited_s)
 
 
 class HostRecord:
@@ -83,13 +94,15 @@ class HostRecord:
         self._missed_before_ns = array("q")
         self._pressed, self._blocked = _Counted(), _Counted()
         self._waited, self._kubelet_waited = _Counted(), _Counted()
-        self._control_ns, self._control_took_ns = array("q"), array("q")
+        self._controls = _Controls()
+        self._has_cpu_pressure = False
 
     def add_pressure(
         self, t_ns: int, cpu_us: int | None, *, interval_ns: int = BEAT_NS, blocked_us: int | None = None
     ) -> None:
         """Take a report of the heartbeat: microseconds of CPU stall and of I/O or memory stall before `t_ns`."""
         self._pressed.add(t_ns, interval_ns, cpu_us or 0)
+        self._has_cpu_pressure |= cpu_us is not None
         self._blocked.add(t_ns, interval_ns, blocked_us or 0)
 
     def add_wait(self, t_ns: int, waited_us: int, kubelet_us: int | None = None, *, interval_ns: int = BEAT_NS) -> None:
@@ -102,9 +115,7 @@ class HostRecord:
 
     def add_control(self, t_ns: int, create_ns: int, list_ns: int) -> None:
         """Take a control container: how long its create and the runtime's lists took, until `t_ns`."""
-        # A restart is found by a relist, perhaps after one that had begun before the exit, and takes one create.
-        self._control_ns.append(t_ns)
-        self._control_took_ns.append(_sane(create_ns) + 2 * _sane(list_ns))
+        self._controls.add(t_ns, _sane(create_ns), _sane(list_ns))
 
     def add_stall(self, due_ns: int, stalled_ns: int) -> None:
         """Take a beat that was due at `due_ns` and came `stalled_ns` late."""
@@ -134,17 +145,26 @@ class HostRecord:
         return min(max(0, counted.unusual_ns(from_ns, to_ns)), to_ns - from_ns) / 1e9
 
     def _held(self, from_ns: int, to_ns: int, waits: "_Counted") -> Held:
-        waited = waits.within_ns(from_ns, to_ns) / 1e9 if waits.reaches(from_ns, to_ns) else None
-        runtime = self._runtime_s(from_ns, to_ns)
-        blocked = self._blocked.within_ns(from_ns, to_ns) / 1e9
-        pressed = min(self._pressed.within_ns(from_ns, to_ns) / 1e9, PRESSURE_AT_MOST_S)
+        summed_ns = waits.within_ns(from_ns, to_ns) if waits.reaches(from_ns, to_ns) else None
+        controls, spoken_for_ns = self._controls, self._controls.spoken_for_ns(from_ns, to_ns)
+        open_ns = max(0, to_ns - from_ns) - spoken_for_ns
+        pressed_ns = self._pressed.within_ns(from_ns, to_ns)
+        counted_ns = min(pressed_ns, round(PRESSURE_AT_MOST_S * 1e9))
+        if summed_ns is not None:
+            # Whoever waits for a CPU makes the pressure of the whole system count.
+            is_bounded = self._has_cpu_pressure and self._pressed.reaches(from_ns, to_ns)
+            counted_ns = min(summed_ns, pressed_ns) if is_bounded else summed_ns
+        if spoken_for_ns:
+            counted_ns = min(counted_ns, round(SYNC_WAITS_AT_MOST_S * 1e9) + open_ns)
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,
             missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
-            waited_s=waited,
-            runtime_s=runtime,
-            blocked_s=blocked if runtime is None else None,
-            pressed_s=pressed if waited is None else None,
+            control_s=controls.stalled_ns(from_ns, to_ns) / 1e9 if spoken_for_ns else None,
+            slowest_control_s=controls.slowest_ns(from_ns, to_ns) / 1e9 if spoken_for_ns else None,
+            summed_s=None if summed_ns is None else summed_ns / 1e9,
+            waited_s=counted_ns / 1e9,
+            is_named=summed_ns is not None,
+            blocked_s=min(self._blocked.within_ns(from_ns, to_ns), open_ns) / 1e9,
         )
 
     def unknown_s(self, from_ns: int, to_ns: int) -> float:
@@ -180,11 +200,51 @@ class HostRecord:
             return 0
         return self._missed_before_ns[last] + min(self._stalled_ns[last], t_ns - self._stall_ns[last])
 
-    def _runtime_s(self, from_ns: int, to_ns: int) -> float | None:
-        first = bisect_left(self._control_ns, from_ns - CONTROL_NEAR_NS)
-        last = bisect_right(self._control_ns, to_ns + CONTROL_NEAR_NS)
-        near = self._control_took_ns[first:last]
-        return CONTROL_FACTOR * max(0, max(near) - CONTROL_USUAL_NS) / 1e9 if near else None
+
+class _Controls:
+    """Control containers of a node, in the order of their ends.
+
+    Each speaks for its stretch: from the end of the one before it, or `CONTROL_REACH_NS` before its own beginning, to its end.
+    """
+
+    def __init__(self) -> None:
+        self._ends_ns, self._spent_ns, self._excess_ns = array("q"), array("q"), array("q")
+
+    def add(self, t_ns: int, create_ns: int, list_ns: int) -> None:
+        self._ends_ns.append(t_ns)
+        self._spent_ns.append(create_ns + list_ns)
+        # A restart is found by a relist, perhaps after one that had begun before the exit, and takes one create.
+        self._excess_ns.append(max(0, create_ns + 2 * list_ns - CONTROL_USUAL_NS))
+
+    def spoken_for_ns(self, from_ns: int, to_ns: int) -> int:
+        """For how much of that time a control container speaks."""
+        return sum(self._part_ns(index, from_ns, to_ns) for index in self._within(from_ns, to_ns))
+
+    def stalled_ns(self, from_ns: int, to_ns: int) -> int:
+        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater."""
+        slow = (index for index in self._within(from_ns, to_ns) if self._excess_ns[index] >= CONTROL_SLOW_NS)
+        stalled_ns = sum(self._part_ns(index, from_ns, to_ns) for index in slow)
+        around = self._within(from_ns - CONTROL_AROUND_NS, to_ns + CONTROL_AROUND_NS)
+        excesses_ns = sorted(self._excess_ns[index] for index in around)
+        return max(stalled_ns, CONTROL_FACTOR * excesses_ns[len(excesses_ns) * 3 // 4]) if excesses_ns else 0
+
+    def slowest_ns(self, from_ns: int, to_ns: int) -> int:
+        """The longest of the controls that speak for that time."""
+        return max((self._spent_ns[index] for index in self._within(from_ns, to_ns)), default=0)
+
+    def _within(self, from_ns: int, to_ns: int) -> range:
+        """The controls whose stretches reach into that time."""
+        first, last = bisect_right(self._ends_ns, from_ns), bisect_left(self._ends_ns, to_ns)
+        is_in = last < len(self._ends_ns) and self._begin_ns(last) < to_ns
+        return range(first, last + is_in)
+
+    def _part_ns(self, index: int, from_ns: int, to_ns: int) -> int:
+        return max(0, min(self._ends_ns[index], to_ns) - max(self._begin_ns(index), from_ns))
+
+    def _begin_ns(self, index: int) -> int:
+        """When the stretch of a control begins."""
+        reach_ns = self._ends_ns[index] - self._spent_ns[index] - CONTROL_REACH_NS
+        return max(reach_ns, self._ends_ns[index - 1]) if index else reach_ns
 
 
 class _Counted:

@@ -3,8 +3,8 @@
 Theory of operation. The delay is a lower bound; the kubelet starts the container at the first sync of the pod after it.
 From 1.35 on, a sync of a waiting pod schedules the next one after 1.0 to 1.5 times the remaining time, of which 60 s
 count at most; up to 1.34 always after 10 to 15 s. A queue that is polled once a second adds up to 1 s. Any other cause of
-a sync (a sibling, a probe, a patch) shortens the wait for the next one, but may also come at the least lucky moment. All
-bounds end at the runtime's container create; the time after it is the host's.
+a sync (a sibling, a probe, a patch) shortens the wait for the next one, but may also come at the least lucky moment. The
+sync and the create take their own time after that. All bounds end at the runtime's create; the time after it is the host's.
 Source: pkg/kubelet/pod_workers.go@v1.37.1 completeWork; kubernetes/kubernetes#133066 for the change in 1.35.
 """
 
@@ -20,6 +20,14 @@ START_SHARE_S = 5.0
 """The host's share, create to start, on a loaded two-core node: 2 to 5 s (kubelet-semantics 1.5, epsilon)."""
 USUAL_START_S = 0.5
 """The same on a calm node: p50 0.13 s, p99 0.28 s. Tolerated where no event of the runtime can be had at all."""
+
+OWN_S = 0.15
+"""The kubelet's own sync and the runtime's create on a calm host, after whatever made the kubelet look: 30 and 60 ms, and as
+much again; what a control container takes there is granted in the same measure (history.host CONTROL_USUAL_NS)."""
+
+SYNCED_MEANWHILE_S = 2 * RELIST_S + OWN_S
+"""Exit to create where another sync of the pod ends while the exit is found: the next one waits for a relist that began after it
+(pkg/kubelet/pod_workers.go@v1.37.1 podWorkerLoop, GetNewerThan)."""
 
 _FIRST_PROPAGATED = (1, 35)
 _RESYNC_S = 60.0  # syncFrequency: the kubelet waits for no more of the remaining time at once
@@ -48,9 +56,10 @@ def latest_s(
 
     `other_sync_sources`: other containers, probes or updates make the kubelet sync the pod as well.
     """
+    noticed_s = max(detection_s, SYNCED_MEANWHILE_S) if other_sync_sources else detection_s
     if due_s <= 0:
-        return max(detection_s, POKE_S) if mode is Mode.ANNOTATED else detection_s
-    return max(detection_s, due_s + lateness_s(due_s, version, mode, other_sync_sources, detection_s))
+        return max(noticed_s, POKE_S) if mode is Mode.ANNOTATED else noticed_s
+    return max(noticed_s, due_s + lateness_s(due_s, version, mode, other_sync_sources, detection_s))
 
 
 def lateness_s(
@@ -60,10 +69,10 @@ def lateness_s(
     if mode is Mode.ANNOTATED:
         return POKE_S
     if polls(version):
-        return _POLL_S * (1 + _JITTER) + _TICK_S
+        return _POLL_S * (1 + _JITTER) + _TICK_S + OWN_S
     if other_sync_sources:
-        return min(_JITTER * due_s, _JITTER * _RESYNC_S) + _TICK_S
-    return _worst_requeue_s(due_s - detection_s, due_s) + _TICK_S
+        return min(_JITTER * due_s, _JITTER * _RESYNC_S) + _TICK_S + OWN_S
+    return _worst_requeue_s(due_s - detection_s, due_s) + _TICK_S + OWN_S
 
 
 def soonest_s(due_s: float, version: KubernetesVersion, *, mode: Mode, other_sync_sources: bool = False) -> float:

@@ -1,19 +1,15 @@
 """Excuses of a late restart: proven stalls outside of the kubelet, from the due moment on.
 
 Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync waits for a
-share of a smaller rest. From then on the excuse is the recorded stall of the accused: missed beats, run-queue wait of
-kubelet and runtime, slow creates of control containers. Stalls of the whole system do not name a process and count only
-without better evidence (`history.host`). CPU pressure never excuses delays that are repeatedly late by about the same time
-(`repetition`): stalls scatter, and neither faults nor a slow disk do.
+share of a smaller rest. From then on the excuse is what the recording proves to have held up the accused, each proof bounded
+by the better ones (`history.host`). Run queues and pressure never excuse delays that are late by about the same time again
+and again where control containers speak (`bounds.late_alike`): stalls scatter, and neither faults nor a slow disk do.
 """
 
 from crashloop.history.host import Held
 from crashloop.restarts.case import Case
 from crashloop.spec.scenario import POKE_EVERY_S, Mode
 from crashloop.words import seconds
-
-OWN_S = 0.1
-"""What a sync and a create take on a calm host: at most about 30 ms and 60 ms."""
 
 
 def excuse(
@@ -30,15 +26,13 @@ def excuse(
     if not host.covers(*late_ns):
         return "No heartbeat covers that time, so the host may have stood still"
     held = host.held(*late_ns)
-    held_s = held.but_cpu_pressure_s if repeated else held.total_s
+    held_s = held.repeated_s if repeated else held.total_s
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
     unknown_s = host.unknown_s(*late_ns)
     if held_s + unknown_s >= excess_s:
         return f"{shown}, and of the last {seconds(unknown_s)} nothing is known"
-    if not repeated and held.names_nobody and excess_s <= OWN_S:
-        return f"Nothing shows what of the {seconds(excess_s)} the kubelet and the runtime took for the start itself"
     stepped_s = clocks.step_within_ns(*window_ns) / 1e9
     if stepped_s >= excess_s:
         return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"
@@ -52,15 +46,17 @@ def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:
 
 
 def _by(held: Held, *, repeated: bool) -> str:
-    """What shows it, in brackets; nothing if nothing does."""
+    """What shows it and what bounds that, in brackets; nothing if nothing does."""
+    waits = "run-queue wait of kubelet and runtime" if held.is_named else "CPU pressure of the whole system"
     parts = {
         "missed heartbeats": held.missed_s,
-        "run-queue wait of kubelet and runtime": held.waited_s,
-        "slow control containers": held.runtime_s,
+        "slow control containers": held.control_s,
+        waits: 0.0 if repeated and held.repeated_s <= held.but_cpu_s else held.waited_s,
         "I/O or memory pressure": held.blocked_s,
-        "CPU pressure of the whole system": None if repeated else held.pressed_s,
     }
     shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]
+    if held.slowest_control_s is not None:
+        shown.append(f"the slowest control container took {seconds(held.slowest_control_s)}")
     return f" ({', '.join(shown)})" if shown else ""
 
 

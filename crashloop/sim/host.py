@@ -96,11 +96,9 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     stalls_per_min: float = 0.0
     """Times a minute at which the whole host stands still, recorder included; the heartbeat shows each."""
     stall_s: Range = (0.2, 3.0)
-    starved_share: float = 0.0
-    """Share of the kubelet's steps that wait for a CPU; the kernel's pressure figure shows each."""
-    starved_s: Range = (0.2, 2.0)
     frozen_per_min: float = 0.0
-    """Times a minute at which kubelet, runtime and programs get no CPU, while the recorder does; run queues show each."""
+    """Times a minute at which kubelet, runtime and programs get no CPU, while the recorder does; run queues show each, and a
+    control container that comes into it."""
     frozen_s: Range = (5.0, 60.0)
     contended: bool = False
     """Whether the kubelet's own steps wait for a CPU, so that the kernel's pressure figure counts them."""
@@ -140,8 +138,8 @@ STARVED = HostModel(
     create_ms=(20, 400),
     start_ms=(60, 900),
     stalls_per_min=6.0,
-    starved_share=0.3,
-    starved_s=(0.5, 4.0),
+    frozen_per_min=5.0,
+    frozen_s=(2.6, 5.0),
     delivery_ms=(5, 900),
 )
 LOSSY = HostModel(
@@ -208,8 +206,6 @@ class SimulatedHost:
     def step_ms(self, between: Range, now_ns: int) -> int:
         """Nanoseconds that a step of the kubelet takes, waiting for a CPU included."""
         took = self.takes_ms(between)
-        if self.model.starved_share and self.chance.random() < self.model.starved_share:
-            took += int(_draw(self.chance, self.model.starved_s))
         if self.model.contended:
             self.starved.append(HostSpan(now_ns, now_ns + took))
         return took + self.frozen_for(now_ns + took)

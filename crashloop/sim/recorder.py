@@ -63,11 +63,12 @@ def _control_lines(host: SimulatedHost, begin_ns: int, end_ns: int) -> Iterator[
     t_ns = begin_ns
     while True:
         create_ns, list_ns = host.takes_ms(host.model.create_ms), host.takes_ms(host.model.relist_ms)
-        t_ns = host.awake(t_ns + create_ns + list_ns)
+        begun_ns, done_ns = t_ns, host.thawed(host.awake(t_ns + create_ns))
+        t_ns = host.thawed(host.awake(done_ns + list_ns))
         if t_ns >= end_ns:
             return
-        yield t_ns, Kind.CONTROL, {"create_ns": create_ns, "list_ns": list_ns}, None
-        t_ns += CONTROL_PERIOD_NS
+        yield t_ns, Kind.CONTROL, {"create_ns": done_ns - begun_ns, "list_ns": t_ns - done_ns}, None
+        t_ns = host.awake(t_ns + CONTROL_PERIOD_NS)
 
 
 class Overlap:

@@ -63,7 +63,9 @@ class Machinery:
     def start(self, plan: ProcessPlan) -> Daemon:
         """Start a process in its namespaces."""
         argv = enter(self.holder(plan.namespace), plan.argv)
-        daemon = self.starter.start(argv, node=plan.node, log=Path(plan.log), search_path=plan.search_path)
+        daemon = self.starter.start(
+            argv, node=plan.node, log=Path(plan.log), search_path=plan.search_path, role=plan.role
+        )
         self.ledger.add(Process(role=plan.role, node=plan.node, daemon=daemon))
         return daemon
 

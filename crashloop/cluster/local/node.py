@@ -20,12 +20,12 @@ from crashloop.cluster.kubelets import (
 from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, LinkPlan, NodePlan, ProcessPlan
 from crashloop.cluster.node_files import CONTAINERD_1, NodeLayout, cni_conflist, containerd_toml, hosts_toml
+from crashloop.cluster.processes import KUBELET
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
 CGROUP_PARENT = "crashloop"
-KUBELET = "kubelet"
 NODE_USER = "system:node:"
 """Before a node's name: the user whom the authorizer Node knows as its kubelet."""
 RUNTIME = "containerd"

@@ -16,13 +16,12 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from crashloop.cluster.processes import Components, ProcessRole
+from crashloop.cluster.processes import KUBELET, Components, ProcessRole
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
 
 EVERY_S = 1.0
-KUBELET = "kubelet"
 ACCUSED = frozenset({KUBELET, "runtime"})
 _PROC = Path("/proc")
 

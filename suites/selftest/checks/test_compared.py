@@ -40,7 +40,7 @@ def test_a_delay_that_is_longer_in_one_scenario_is_a_fail() -> None:
     assert verdict.outcome is Outcome.FAIL
     assert verdict.findings == (
         'CAP-3: restart 2 of "app" waited 2.2 s in one (history lines 22 and 27) '
-        "and 4.8 s in other (history lines 22 and 30); lateness explains 2 s of the difference.",
+        "and 4.8 s in other (history lines 22 and 30); lateness explains 2.15 s of the difference.",
     )
     assert verdict.evidence == (
         Evidence(file="history/one.jsonl", lines=(22, 27)),

@@ -69,7 +69,37 @@ def test_a_crash_of_a_checker_is_no_pass() -> None:
     assert of_every_pod([verdicts(good())["BACKOFF-2"], crashed]).outcome is Outcome.ERROR
 
 
-def test_a_known_deviation_in_one_recording_fails_nothing() -> None:
+def test_a_known_deviation_in_one_recording_is_shown_with_its_number_and_fails_nothing() -> None:
     excused = msgspec.structs.replace(verdicts(early())["BACKOFF-2"], deviation="known")
     verdict = of_every_pod([verdicts(good())["BACKOFF-2"], excused])
-    assert (verdict.outcome, verdict.findings) == (Outcome.PASS, ())
+    assert (verdict.outcome, verdict.deviation, verdict.fails_the_run) == (Outcome.FAIL, "known", False)
+    first, second = verdict.findings
+    assert first == "BACKOFF-2: 1 of 2 pods did not keep it."
+    assert second.startswith('BACKOFF-2: in crashing (max-2s): restart 2 of "app" came 0.8 s after the exit')
+
+
+def test_of_several_deviations_the_most_frequent_is_named() -> None:
+    early_one = verdicts(early())["BACKOFF-2"]
+    excused = [msgspec.structs.replace(early_one, deviation=name) for name in ("rare", "usual", "usual")]
+    assert of_every_pod([verdicts(good())["BACKOFF-2"], *excused]).deviation == "usual"
+
+
+def test_a_new_accusation_beside_a_known_deviation_fails_the_run() -> None:
+    accused = verdicts(early())["BACKOFF-2"]
+    verdict = of_every_pod([msgspec.structs.replace(accused, deviation="known"), accused])
+    assert (verdict.fails_the_run, verdict.deviation, len(verdict.findings)) == (True, None, 1)
+
+
+def test_what_is_only_reported_and_was_not_kept_is_no_pass() -> None:
+    reported = msgspec.structs.replace(verdicts(early())["BACKOFF-2"], mode=VerdictMode.REPORT)
+    verdict = of_every_pod([reported, msgspec.structs.replace(verdicts(good())["BACKOFF-2"], mode=VerdictMode.REPORT)])
+    assert (verdict.outcome, verdict.mode, verdict.fails_the_run) == (Outcome.FAIL, VerdictMode.REPORT, False)
+
+
+def test_one_pass_among_many_open_ones_is_no_pass() -> None:
+    kept = verdicts(good())["BACKOFF-2"]
+    left_open = msgspec.structs.replace(kept, outcome=Outcome.INCONCLUSIVE, findings=("BACKOFF-2: 0 delays seen.",))
+    verdict = of_every_pod([kept, *[left_open] * 299])
+    assert (verdict.outcome, verdict.mode) == (Outcome.INCONCLUSIVE, VerdictMode.REPORT)
+    assert verdict.findings[0] == "BACKOFF-2: 1 of 300 pods decided it, 75 needed."
+    assert of_every_pod([kept, *[left_open] * 3]).outcome is Outcome.PASS

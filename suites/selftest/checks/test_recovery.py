@@ -24,7 +24,7 @@ def test_a_life_that_begins_long_after_the_return_is_a_fail() -> None:
     line = history.line_of(Kind.CREATED, 3, container="app")
     assert told(checked("recovery", history)) == [
         f'FAIL: "app" was started within 7.39 s of the return of what it depends on (history line {line}); '
-        "5 s is the longest."
+        "5.15 s is the longest."
     ]
 
 
@@ -33,7 +33,7 @@ def test_a_container_that_never_runs_again_is_a_fail() -> None:
     line = history.line_of(Kind.CREATED, 1, container="app")
     assert told(checked("recovery", history)) == [
         f'FAIL: "app" was not started within 24.49 s of the return of what it depends on (history line {line}); '
-        "5 s is the longest."
+        "5.15 s is the longest."
     ]
 
 
@@ -42,5 +42,5 @@ def test_a_recording_that_ends_before_the_recovery_is_inconclusive() -> None:
     line = history.line_of(Kind.CREATED, 1, container="app")
     assert told(checked("recovery", history)) == [
         f'INCONCLUSIVE: "app" was not started within 2.49 s of the return of what it depends on (history line {line}); '
-        "5 s is the longest: the watch ended at its deadline of 90 s."
+        "5.15 s is the longest: the watch ended at its deadline of 90 s."
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.history.host import PRESSURE_AT_MOST_S, HostRecord
+from crashloop.history.host import PRESSURE_AT_MOST_S, SYNC_WAITS_AT_MOST_S, HostRecord
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -35,28 +35,69 @@ def test_a_wait_that_is_counted_when_it_is_over_reaches_back() -> None:
     assert host.held_s(7 * S, 8 * S) == 1.0
 
 
-def test_pressure_of_the_whole_system_counts_only_without_run_queues_and_is_bounded() -> None:
+def test_pressure_of_the_whole_system_counts_for_no_more_than_a_bound_and_than_what_the_accused_waited() -> None:
     host = HostRecord()
     for beat in range(20):
         host.add_pressure(beat * S, 700_000)
-    assert host.held(2 * S, 4 * S).pressed_s == pytest.approx(1.4)
+    assert host.held_s(2 * S, 4 * S) == pytest.approx(1.4)
     assert host.held_s(2 * S, 18 * S) == PRESSURE_AT_MOST_S
+    assert not host.held(2 * S, 4 * S).is_named
     host.add_wait(3 * S, 10_000)
-    assert host.held(2 * S, 4 * S).pressed_s is None
+    assert host.held(2 * S, 4 * S).is_named
     assert host.held_s(2 * S, 4 * S) == pytest.approx(0.01)
 
 
-def test_pressure_of_disk_and_memory_counts_only_without_control_containers() -> None:
+def test_what_all_threads_waited_together_is_bounded_by_the_pressure_of_the_whole_system() -> None:
     host = HostRecord()
+    for beat in range(20):
+        host.add_pressure(beat * S, 100_000)
+        host.add_wait(beat * S, 900_000)
+    assert host.held_s(2 * S, 12 * S) == pytest.approx(1.0)
+    assert host.held(2 * S, 12 * S).summed_s == pytest.approx(9.0)
+
+
+def controlled(*slow_s: float, create_s: float = 2.0) -> HostRecord:
+    """A minute with a control of 60 ms every two seconds, but for those that end at these seconds; all threads wait all the time."""
+    host = HostRecord()
+    for second in range(60):
+        host.add_wait(second * S, 950_000)
+        if second % 2 == 0:
+            host.add_control(second * S, round((create_s if second in slow_s else 0.05) * S), S // 100)
+    return host
+
+
+def test_pressure_of_disk_and_memory_counts_only_where_no_control_container_speaks() -> None:
+    host = controlled()
     host.add_pressure(10 * S, 0, blocked_us=600_000)
-    assert host.held_s(5 * S, 15 * S) == 0.6
-    host.add_control(100 * S, S // 20, S // 100)
-    assert host.held_s(5 * S, 15 * S) == 0.6
-    host.add_control(20 * S, S // 20, S // 100)
-    assert host.held(5 * S, 15 * S).runtime_s == 0.0
-    assert host.held_s(5 * S, 15 * S) == 0.0
-    host.add_control(22 * S, S // 2, S // 10)
-    assert host.held_s(5 * S, 15 * S) == pytest.approx(2 * (0.5 + 2 * 0.1 - 0.15))
+    host.add_pressure(70 * S, 0, blocked_us=600_000)
+    assert host.held(5 * S, 15 * S).blocked_s == 0.0
+    assert host.held(65 * S, 75 * S).blocked_s == pytest.approx(0.6)
+
+
+def test_quick_controls_leave_to_a_sync_of_the_kubelet_what_it_may_have_waited_alone() -> None:
+    host = controlled()
+    assert host.held(10 * S, 30 * S).control_s == 0.0
+    assert host.held_s(10 * S, 30 * S) == SYNC_WAITS_AT_MOST_S
+    assert host.held(10 * S, 30 * S).repeated_s == 0.0
+
+
+def test_a_slow_control_shows_a_stall_since_the_quick_one_before_it_and_no_other() -> None:
+    host = controlled(20)
+    assert host.held(10 * S, 30 * S).control_s == pytest.approx(2.0)
+    assert host.held(19 * S, 30 * S).control_s == pytest.approx(1.0)
+    assert host.held(20 * S, 30 * S).control_s == 0.0
+    assert host.held(10 * S, 18 * S).control_s == 0.0
+
+
+def test_where_a_quarter_of_the_controls_is_slow_the_host_is_slow_at_any_moment() -> None:
+    slow = range(0, 60, 6)
+    assert controlled(*slow).held(21 * S, 22 * S).control_s == pytest.approx(2 * (2.0 + 2 * 0.01 - 0.15))
+    assert controlled(*list(slow)[::2]).held(21 * S, 22 * S).control_s == 0.0
+
+
+def test_after_the_last_control_nobody_refutes_the_run_queues() -> None:
+    assert controlled().held_s(58 * S, 59 * S) == pytest.approx(0.95)
+    assert controlled().held(56 * S, 59 * S).waited_s == pytest.approx(SYNC_WAITS_AT_MOST_S + 1.0)
 
 
 @given(
@@ -74,6 +115,7 @@ def test_nothing_holds_up_for_longer_than_the_interval(
     from_ns, to_ns = min(one_ns, other_ns), max(one_ns, other_ns)
     held = host.held(from_ns, to_ns)
     assert 0 <= held.of_the_accused_s <= held.total_s <= (to_ns - from_ns) / 1e9
+    assert held.but_cpu_s <= held.repeated_s <= held.total_s
     assert 0 <= host.kubelet_held_s(from_ns, to_ns) <= (to_ns - from_ns) / 1e9
 
 
@@ -106,4 +148,4 @@ def test_waits_within_a_time_are_the_sum_of_what_each_report_may_have_in_it(
         host.add_wait(ended_ms * MS, waited_ms * 1_000, interval_ns=interval_ms * MS)
         began_ms = ended_ms - max(interval_ms, waited_ms)
         due_ms += max(0, min(waited_ms, min(ended_ms, to_ms) - max(began_ms, from_ms)))
-    assert (host.held(from_ms * MS, to_ms * MS).waited_s or 0.0) == due_ms / 1_000
+    assert (host.held(from_ms * MS, to_ms * MS).summed_s or 0.0) == due_ms / 1_000

@@ -41,10 +41,10 @@ def test_a_due_says_which_restart_until_when_and_why() -> None:
 def test_mode_release_and_neighbours_move_the_latest_moment_only() -> None:
     lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13)]
     for version, mode, others, latest in (
-        (V1_37, Mode.NATURAL, False, [2, 16, 31]),
-        (V1_37, Mode.NATURAL, True, [2, 16, 31]),
+        (V1_37, Mode.NATURAL, False, [2, 16.15, 31.15]),
+        (V1_37, Mode.NATURAL, True, [2.15, 16.15, 31.15]),
         (V1_37, Mode.ANNOTATED, False, [2.5, 12.5, 22.5]),
-        (V1_34, Mode.NATURAL, False, [2, 26, 36]),
+        (V1_34, Mode.NATURAL, False, [2, 26.15, 36.15]),
     ):
         found = dues(DEFAULT, lives, version=version, mode=mode, other_sync_sources=others)
         assert [due.latest_s for due in found] == latest

@@ -28,7 +28,7 @@ def windows(each: Due) -> list[tuple[float, float]]:
 def test_a_blocked_start_comes_with_the_next_retry_and_the_delay_stays() -> None:
     first, second = due(FIRST, BLOCKED, Lived(95.0, 96.0))
     assert windows(first) == [(0.0, 81.0)]
-    assert windows(second) == [(10.0, 16.0)]
+    assert windows(second) == [(10.0, 16.15)]
 
 
 def test_every_failed_start_doubles_the_delay_of_a_kubelet() -> None:

@@ -125,7 +125,7 @@ def test_delays_come_from_the_lives_that_were_seen() -> None:
     prediction = predicted(Container(program=exits_with(1, times=3)))
     assert prediction.curve == Curve(2, 2)
     found = prediction.dues_for("app", [Lived(0, 1), Lived(1.3, 2.3), Lived(5, 6)])
-    assert [(due.restart, due.delay_s, due.latest_s) for due in found] == [(1, 0, 2), (2, 2, 4), (3, 2, 4)]
+    assert [(due.restart, due.delay_s, due.latest_s) for due in found] == [(1, 0, 2), (2, 2, 4.15), (3, 2, 4.15)]
 
 
 def test_the_recording_and_not_the_rehearsal_says_which_lives_a_restart_all_ended() -> None:

@@ -101,10 +101,10 @@ def test_up_to_1_34_the_shortened_wait_ends_at_the_next_poll() -> None:
 @pytest.mark.parametrize(
     ("run_s", "expected"),
     [
-        (505, [(60, 91)]),
-        (515, [(60, 90), (84, 91)]),
-        (535, [(60, 70), (64, 91)]),
-        (550, [(49, 91)]),
+        (505, [(60, 91.15)]),
+        (515, [(60, 90), (84, 91.15)]),
+        (535, [(60, 70), (64, 91.15)]),
+        (550, [(49, 91.15)]),
     ],
     ids=["kept-even-if-late", "late-into-collection", "due-just-before-collection", "collected-first"],
 )

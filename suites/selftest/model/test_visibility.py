@@ -13,10 +13,10 @@ V1_34, V1_37 = KubernetesVersion(1, 34), KubernetesVersion(1, 37)
     ("due_s", "version", "mode", "others", "expected"),
     [
         (0, V1_37, Mode.NATURAL, False, None),
-        (10, V1_37, Mode.NATURAL, False, 16),
-        (60, V1_37, Mode.NATURAL, False, 91),
+        (10, V1_37, Mode.NATURAL, False, 16.15),
+        (60, V1_37, Mode.NATURAL, False, 91.15),
         (300, V1_37, Mode.NATURAL, False, 93),
-        (300, V1_37, Mode.NATURAL, True, 331),
+        (300, V1_37, Mode.NATURAL, True, 331.15),
         (300, V1_37, Mode.ANNOTATED, False, 4.5),
         (1, V1_37, Mode.ANNOTATED, False, 3.5),
         (2, V1_34, Mode.NATURAL, False, 18),

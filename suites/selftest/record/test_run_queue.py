@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from crashloop.cluster import processes
-from crashloop.cluster.processes import NODE_MARK, STATE_MARK, ProcessRole
+from crashloop.cluster.processes import GO_THREADS, NODE_MARK, ROLE_MARK, STATE_MARK, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.run_queue import (
@@ -82,14 +82,17 @@ def cluster(tmp_path: Path) -> ClusterInfo:
     )
 
 
-def started(tmp_path: Path, name: str, node: str) -> "subprocess.Popen[bytes]":
+def started(tmp_path: Path, name: str, node: str, role: str = "", threads: int = 1) -> "subprocess.Popen[bytes]":
     """A process of that name that waits, marked as part of the cluster."""
     program = tmp_path / name
     program.unlink(missing_ok=True)
     program.symlink_to(sys.executable)
-    marks = {STATE_MARK: str(tmp_path), NODE_MARK: node}
+    marks = {STATE_MARK: str(tmp_path), NODE_MARK: node, ROLE_MARK: role}
+    waits = "import sys, threading; wait = threading.Event().wait\n" + "".join(
+        "threading.Thread(target=wait, daemon=True).start()\n" for _ in range(1, threads)
+    )
     child = subprocess.Popen(
-        [str(program), "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
+        [str(program), "-c", f"{waits}print('up', flush=True); sys.stdin.read()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **marks},
@@ -122,6 +125,19 @@ def test_processes_are_those_of_kubelet_and_runtime_of_nodes_whose_kubelet_runs(
         kubelet.kill()
         kubelet.wait()
         assert processes.look() == {}
+
+
+def test_a_kubelet_under_test_is_known_by_its_role_whatever_its_name_and_what_it_runs_is_not_it(
+    tmp_path: Path, cluster: ClusterInfo
+) -> None:
+    role = KUBELET.component
+    with started(tmp_path, "hyperkube", "node-1", role, GO_THREADS) as kubelet:
+        with started(tmp_path, "mount", "node-1", role) as helper, started(tmp_path, "proxy", "node-1", "", 5) as other:
+            processes = NodeProcesses(cluster)
+            assert processes.look() == processes.look() == {"node-1": {kubelet.pid: KUBELET}}
+            for child in (helper, other):
+                child.kill()
+        kubelet.kill()
 
 
 def test_processes_in_a_container_are_those_of_the_node_that_it_is(
