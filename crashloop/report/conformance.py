@@ -26,6 +26,7 @@ from crashloop.report.text import config_yaml, counted, flattened, seconds, took
 from crashloop.report.timeline import timeline_svg
 from crashloop.report.verdicts import deviations, panel_anchor, timeline_anchor, verdict_sections
 from crashloop.spec.requirement import Basis
+from crashloop.verdict import Outcome, Verdict
 
 
 def headline(results: Results) -> Headline:
@@ -95,19 +96,36 @@ def _inconclusive_words(results: Results, number: int) -> tuple[str, str, str]:
 
 
 def _pass_words(results: Results, number: int) -> tuple[str, str, str]:
-    known, shown = results.counts[Standing.DEVIATION], results.counts.get(Standing.REPORTED, 0)
-    besides = f", {counted(known, 'verdict is a known deviation', 'verdicts are known deviations')}" if known else ""
-    passes = f"restarts containers as documented: {counted(number, 'verdict passes', 'verdicts pass')}{besides}"
-    deviates = f"has only known deviations from its documentation: {counted(known, 'verdict')}"
-    measured = "was measured only, and nothing was judged that could fail"
-    reported = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
-    wrong = results.counts.get(Standing.TEXT, 0)
-    reported += f"; {counted(wrong, 'text', 'texts')} with wrong sums" if wrong else ""
+    shown, wrong = results.counts.get(Standing.REPORTED, 0), results.counts.get(Standing.TEXT, 0)
+    besides = f"; {counted(shown, 'verdict is', 'verdicts are')} only reported" if shown else ""
+    besides += f"; {counted(wrong, 'text', 'texts')} with wrong sums" if wrong else ""
+    others = "other " if results.counts[Standing.DEVIATION] else ""
     return (
-        f"{_kubernetes_and_kubelets(results)} {passes if number else deviates if known else measured}{reported}.",
-        "All judged requirements hold in both directions, with at least the evidence that they require.",
+        f"{_kubernetes_and_kubelets(results)} {_kept_in_words(results, number)}{besides}.",
+        f"All {others}judged requirements hold in both directions, with at least the evidence that they require.",
         "Nothing. The run directory can be judged again at any time.",
     )
+
+
+def _kept_in_words(results: Results, passes: int) -> str:
+    """What is kept, what is known to be broken, and where that is seen most."""
+    known = [each for each in results.verdicts if Standing.of(each) is Standing.DEVIATION]
+    if not known:
+        as_documented = f"restarts containers as documented: {counted(passes, 'verdict passes', 'verdicts pass')}"
+        return as_documented if passes else "was measured only, and nothing was judged that could fail"
+    broken = {each.requirement for each in known}
+    kept = {each.requirement for each in results.verdicts if Standing.of(each) is Standing.PASS} - broken
+    most = max(known, key=lambda each: _failed_pods(each)[0])
+    failed, pods = _failed_pods(most)
+    where = f" ({failed} of {counted(pods, 'pod')})" if pods else ""
+    breaks = f"breaks {len(broken)} that it is known to break, above all {most.requirement}{where}"
+    return f"keeps {counted(len(kept), 'requirement')} and {breaks}" if kept else breaks
+
+
+def _failed_pods(verdict: Verdict) -> tuple[int, int]:
+    """Of a verdict on every pod, those that did not keep the requirement, and all of them."""
+    pods = verdict.facts.get("pods")
+    return (pods.get(Outcome.FAIL.value, 0), sum(pods.values())) if isinstance(pods, dict) else (0, 0)
 
 
 def _skipped_words(results: Results, _: int) -> tuple[str, str, str]:

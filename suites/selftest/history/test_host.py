@@ -57,7 +57,7 @@ def test_what_all_threads_waited_together_is_bounded_by_the_pressure_of_the_whol
 
 
 def controlled(*slow_s: float, create_s: float = 2.0) -> HostRecord:
-    """A minute with a control of 60 ms every two seconds, but for those that end at these seconds; all threads wait all the time."""
+    """A minute in which all threads wait, with a control of 60 ms every two seconds but for those that end at these seconds."""
     host = HostRecord()
     for second in range(60):
         host.add_wait(second * S, 950_000)

@@ -137,12 +137,17 @@ BOTH = "Kubernetes 1.37.1 (kubelets 1.34.4, 1.37.1)"
         ([verdict(Outcome.INCONCLUSIVE)], "Evidence is missing for 1 verdict."),
         ([verdict(Outcome.PASS)], f"{BOTH} restarts containers as documented: 1 verdict passes."),
         (
-            [verdict(Outcome.PASS), verdict(Outcome.FAIL, deviation="a"), verdict(Outcome.FAIL, deviation="b")],
-            f"{BOTH} restarts containers as documented: 1 verdict passes, 2 verdicts are known deviations.",
+            [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", deviation="a")],
+            f"{BOTH} keeps 1 requirement and breaks 1 that it is known to break, above all BACKOFF-3.",
         ),
         (
-            [verdict(Outcome.FAIL, deviation="a")],
-            f"{BOTH} has only known deviations from its documentation: 1 verdict.",
+            [
+                verdict(Outcome.FAIL, deviation="a"),
+                msgspec.structs.replace(
+                    verdict(Outcome.FAIL, "BACKOFF-3", deviation="b"), facts={"pods": {"PASS": 5, "FAIL": 2}}
+                ),
+            ],
+            f"{BOTH} breaks 2 that it is known to break, above all BACKOFF-3 (2 of 7 pods).",
         ),
         (
             [verdict(Outcome.PASS), verdict(Outcome.FAIL, "BACKOFF-3", mode=VerdictMode.REPORT)],
