@@ -78,7 +78,7 @@ selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/python -m tools.coverage
 
 selftest-whole: python ## Every cell of docs/fault-matrix.md and 12,000 random kubelets; nightly, and in selftest after a change of what judges
-	$(BIN)/pytest suites/selftest/tools -n 2 -q --whole
+	$(BIN)/pytest suites/selftest/tools -n 2 -q --whole --seeds 30
 
 docs: python ## Build the site of the documentation in site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build

@@ -87,6 +87,9 @@ def check_restart_decision(case: Case, seen: Seen) -> Iterator[Finding]:
             findings += [found for each in exits if (found := _decided_otherwise(case, each)) is not None]
             findings += () if findings else _too_few(case, spec.name, exits)
         findings += _left_alone(case, pod)
+    started = any(ran(pod, spec.name) for pod in case.pods for spec in case.scenario.pod.containers)
+    if not findings and not started and case.prediction.admission is Admission.RUNS:
+        findings = [inconclusive(f"no container was seen to start: {why_it_ended(case)}.")]
     yield from findings
 
 

@@ -19,7 +19,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import LogFiles, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import ended_by_node, first_gap, leaves_ns
+from crashloop.restarts.evidence import ended_by_node, first_gap, leaves_ns, unseen_exit
 from crashloop.restarts.lives import collected_early, ran
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
@@ -166,18 +166,18 @@ def _instances_before(case: Case, pod: PodHistory, listed: LogFiles) -> Iterator
             continue
         if spec.kind is ContainerKind.INIT and not _keeps_sandbox(case, pod, begun[-2], listed):
             continue
-        if _has_newest_log(case, begun[-2], begun[-1], listed, listed.logs.get(spec.name, ())):
+        if _has_newest_log(case, pod, begun[-2], begun[-1], listed, listed.logs.get(spec.name, ())):
             yield spec.name, begun[-2]
 
 
 def _has_newest_log(
-    case: Case, previous: Instance, present: Instance, listed: LogFiles, numbers: tuple[int, ...]
+    case: Case, pod: PodHistory, previous: Instance, present: Instance, listed: LogFiles, numbers: tuple[int, ...]
 ) -> bool:
     """Whether the present instance ran when the logs were listed, followed the previous one, and has the newest log."""
     assert present.start_ns is not None
     exited = present.exit
     ran_on = exited is None or (exited.utc_ns or 0) > listed.t_ns
-    is_seen = not any(case.recording.gaps_of(Channel.RUNTIME, present.start_ns, listed.t_ns))
+    is_seen = unseen_exit(case, pod, previous.begun_ns or present.start_ns, listed.t_ns) is None
     is_counted = not numbers or max(numbers) == present.ordinal
     return ran_on and is_seen and is_counted and previous.ordinal + 1 == present.ordinal
 

@@ -20,7 +20,14 @@ from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import may_be_hidden, shown_exit_code
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, leaves_ns, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.evidence import (
+    blind_spot,
+    leaves_ns,
+    lost_watch,
+    stated_until_ns,
+    unseen_exit,
+    why_it_ended,
+)
 from crashloop.restarts.lives import collected_early, ran
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
@@ -31,6 +38,10 @@ _WORDS = re.compile(r"(?:.*: )?(?P<container>\S+) life \d+", re.DOTALL)
 REPORTED_NS = {"startedAt": (-2_000_000_000, 2_000_000_000), "finishedAt": (-1_500_000_000, 500_000_000)}
 """What may lie between a reported time and the runtime's. It is in whole seconds, rounded down; a start is stamped a moment after
 its event, and an exit as its event is (containerd internal/cri/server/events.go@v2.3.7 handleContainerExit)."""
+
+
+COLLECTED_EVERY_NS = 60_000_000_000
+"""pkg/kubelet/kubelet.go@v1.37.1 ContainerGCPeriod."""
 
 
 @checker("last-exit", Need("last_exits_shown", 1, "status", "with a last exit"), watch="a status")
@@ -51,6 +62,7 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
     instances = _Instances(pod.instances(spec.name))
     statements = tuple(statements_about(pod, spec))
     numbered = _numbered(statements)
+    hidden: dict[int, int] = {}
     for statement, newer in zip_longest(statements, statements[1:]):
         report = statement.report
         last, is_running = report.last_state, report.state.kind == "running"
@@ -76,7 +88,7 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
         yield from _out_of_date(case, statement, newer, present)
         if is_running and present.ordinal > 0:
             seen["last_exits_shown"] += 1
-            yield from _previous(case, statement, present, instances)
+            yield from _previous(case, statement, present, instances, hidden)
 
 
 def _numbered(statements: Iterable[Statement]) -> dict[str, int]:
@@ -111,8 +123,13 @@ class _Instances:
         return None if instance is not None and self._lives and instance.exit is None else instance
 
 
-def _previous(case: Case, statement: Statement, present: Instance, known: _Instances) -> Iterator[Finding]:
-    """What a status of a restarted container says about the instance before it."""
+def _previous(
+    case: Case, statement: Statement, present: Instance, known: _Instances, hidden: dict[int, int]
+) -> Iterator[Finding]:
+    """What a status of a restarted container says about the instance before it.
+
+    `hidden`: when the instances began before which none was shown so far, though nobody was seen to remove it.
+    """
     pod, spec, status, report = statement
     last, previous = report.last_state, pod.instances(spec.name)[present.ordinal - 1]
     purged = case.lost_sandbox(previous, present) and previous.removed is not None
@@ -122,7 +139,8 @@ def _previous(case: Case, statement: Statement, present: Instance, known: _Insta
         said = f'a status of "{spec.name}" {at_lines([status.line])} shows no last exit'
         collected = collected_early(pod.instances(spec.name)).get(previous.ordinal)
         lines = status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
-        yield fail_unless(_forgotten(collected), f"{said}; restart {present.ordinal} was running.", *lines)
+        doubt = _forgotten(collected) or _removed_unseen(case, pod, previous, present, hidden)
+        yield fail_unless(doubt, f"{said}; restart {present.ordinal} was running.", *lines)
     elif known.is_before(last.container_id, previous.ordinal):
         lines = (*present.lines[:1], status.line)
         sentence = (
@@ -145,6 +163,19 @@ def _forgotten(collected: Fact | None) -> str | None:
     if collected is None:
         return None
     return f"Garbage collection removed that instance {at_lines([collected.line])} before the next ran"
+
+
+def _removed_unseen(
+    case: Case, pod: PodHistory, previous: Instance, present: Instance, hidden: dict[int, int]
+) -> str | None:
+    """Why the instance before may have been removed before the next one ran; garbage collection does that to one a minute."""
+    begun_ns = present.begun_ns or 0
+    unseen = unseen_exit(case, pod, previous.begun_ns or 0, begun_ns)
+    hidden[present.ordinal] = begun_ns
+    others = (ns for ordinal, ns in hidden.items() if ordinal != present.ordinal)
+    if unseen is None or any(abs(each - begun_ns) < COLLECTED_EVERY_NS for each in others):
+        return None
+    return f"Its removal could have gone unseen: {unseen}"
 
 
 def _out_of_date(case: Case, statement: Statement, newer: Statement | None, instance: Instance) -> Iterator[Finding]:
@@ -182,7 +213,7 @@ def _contradicts(case: Case, statement: Statement, state: ContainerState, instan
         return
     if instance.exit is None:
         said = f'a status says that instance {instance.ordinal} of "{spec.name}" has ended {at_lines([status.line])}'
-        blind = blind_spot(case, pod, (), instance.begun_ns or 0, status.t_ns)
+        blind = unseen_exit(case, pod, instance.begun_ns or 0, status.t_ns)
         if case.recording.cut_off is not None:
             yield inconclusive(f"{said}; the recording stops before its exit.", status.line)
         elif blind is not None:

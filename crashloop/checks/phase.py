@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
@@ -24,6 +25,7 @@ from crashloop.restarts.evidence import (
     ended_by_node,
     leaves_ns,
     lost_watch,
+    unseen_exit,
     why_it_ended,
 )
 from crashloop.restarts.excuse import excuse
@@ -126,7 +128,21 @@ def _phase_doubted(case: Case, pod: PodHistory, sentence: str, status: StatusRep
             return fail(f"{sentence} That status shows no exit of any container.", *lines)
         if blind is not None:
             return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
+        if (unseen := _exit_unseen(case, pod, spec.name, status)) is not None:
+            return inconclusive(f'{sentence} A kill of "{spec.name}" could have gone unseen: {unseen}.', *lines)
     return fail(sentence, *lines)
+
+
+def _exit_unseen(case: Case, pod: PodHistory, container: str, status: StatusReport) -> str | None:
+    """Why the end of an instance that the status says to be over could have gone unseen: its journal shows only its start."""
+    report, begun = status.containers.get(container), [each for each in ran(pod, container) if _has_begun(each, status)]
+    if not begun or begun[-1].exit is not None or report is None or report.state.kind != "terminated":
+        return None
+    return unseen_exit(case, pod, begun[-1].begun_ns or 0, status.t_ns)
+
+
+def _has_begun(instance: Instance, status: StatusReport) -> bool:
+    return instance.begun_ns is None or instance.begun_ns <= status.t_ns
 
 
 def _ends_without_an_exit(status: StatusReport) -> bool:

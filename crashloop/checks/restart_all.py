@@ -27,6 +27,7 @@ from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
 from crashloop.restarts.lives import first_begun, ran
 from crashloop.restarts.outages import may_lag_ns
 from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart import restarts
 from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import at_lines, seconds
@@ -231,7 +232,11 @@ def check_restart_all_condition(case: Case, seen: Seen) -> Iterator[Finding]:
 
 
 @checker(
-    "condition-without-rule", Need("statuses", 1, "pod status", is_shown=False), once=True, holds=Holds.ANY_PROGRAM
+    "condition-without-rule",
+    Need("statuses", 1, "pod status", is_shown=False),
+    Need("restarts", 1, "restart", is_shown=False),
+    once=True,
+    holds=Holds.ANY_PROGRAM,
 )
 def check_condition_without_rule(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod without a rule that restarts all containers MUST NOT have the condition AllContainersRestarting."""
@@ -240,6 +245,7 @@ def check_condition_without_rule(case: Case, seen: Seen) -> Iterator[Finding]:
         return
     statuses = [each for pod in case.pods for each in pod.statuses]
     seen["statuses"] = seen.facts["statuses"] = len(statuses)
+    seen["restarts"] = sum(each.next is not None for each in restarts(case))
     for status in statuses:
         if status.restarting_all is not None:
             sentence = f"a status says {RESTARTING_ALL} is {status.restarting_all} {at_lines([status.line])}"

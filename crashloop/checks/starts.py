@@ -19,7 +19,7 @@ from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
-from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
 from crashloop.restarts.owed import owed_until_ns
@@ -196,7 +196,7 @@ def check_starts_once(case: Case, seen: Seen) -> Iterator[Finding]:
     for pod in case.pods:
         for spec in containers:
             instances = ran(pod, spec.name)
-            yield from _overlapping(spec.name, instances)
+            yield from _overlapping(case, pod, spec.name, instances)
             if not instances:
                 yield _never_started(case, spec)
             elif instances[1:] and spec.program.known and not spec.program.exits and not _is_killed(case, spec):
@@ -212,8 +212,11 @@ def _is_killed(case: Case, spec: Container) -> bool:
     return bool(spec.killing_probes) or case.restarts_all or is_ended or case.is_changed(spec.name)
 
 
-def _overlapping(container: str, instances: Sequence[Instance]) -> Iterator[Finding]:
-    """Instances that began before the exit of the one before them; without the runtime's start, its exit may be missing too."""
+def _overlapping(case: Case, pod: PodHistory, container: str, instances: Sequence[Instance]) -> Iterator[Finding]:
+    """Instances that began before the exit of the one before them; without the runtime's start, its exit may be missing too.
+
+    So it may where the runtime was not seen from the one to the other: a program that is killed stamps no exit.
+    """
     for before, after in pairwise(instances):
         start, ended = after.start, before.exit
         if start is None:
@@ -221,7 +224,9 @@ def _overlapping(container: str, instances: Sequence[Instance]) -> Iterator[Find
         if ended is None:
             lines = (*before.lines[:1], start.line)
             sentence = f'"{container}" was started {at_lines(lines)} while the instance before it had not exited.'
-            yield fail(sentence, *lines) if after.started else inconclusive(sentence, *lines)
+            unseen = unseen_exit(case, pod, before.begun_ns or 0, start.utc_ns or case.recording.end_ns)
+            doubt = f"Its exit could have gone unseen: {unseen}" if unseen else None
+            yield fail_unless(doubt, sentence, *lines) if after.started else inconclusive(sentence, *lines)
         elif start.utc_ns is not None and ended.utc_ns is not None and start.utc_ns < ended.utc_ns:
             lines = (start.line, ended.line)
             yield fail(f'"{container}" was started {at_lines(lines)} before the instance before it had exited.', *lines)

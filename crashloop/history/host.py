@@ -77,7 +77,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def repeated_s(self) -> float:
         """What explains delays that are late by about the same time again and again: where controls speak, no run queue."""
-        is_refuted = self.control_s is not None or not self.is_named
+        is_refuted = self.slowest_control_s is not None or not self.is_named
         return self.but_cpu_s if is_refuted else min(self.length_s, self.but_cpu_s + self.waited_s)
 
     @property
@@ -159,7 +159,7 @@ class HostRecord:
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,
             missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
-            control_s=controls.stalled_ns(from_ns, to_ns) / 1e9 if spoken_for_ns else None,
+            control_s=None if (stalled_ns := controls.stalled_ns(from_ns, to_ns)) is None else stalled_ns / 1e9,
             slowest_control_s=controls.slowest_ns(from_ns, to_ns) / 1e9 if spoken_for_ns else None,
             summed_s=None if summed_ns is None else summed_ns / 1e9,
             waited_s=counted_ns / 1e9,
@@ -220,13 +220,16 @@ class _Controls:
         """For how much of that time a control container speaks."""
         return sum(self._part_ns(index, from_ns, to_ns) for index in self._within(from_ns, to_ns))
 
-    def stalled_ns(self, from_ns: int, to_ns: int) -> int:
-        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater."""
+    def stalled_ns(self, from_ns: int, to_ns: int) -> int | None:
+        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater.
+
+        None without a control around.
+        """
         slow = (index for index in self._within(from_ns, to_ns) if self._excess_ns[index] >= CONTROL_SLOW_NS)
         stalled_ns = sum(self._part_ns(index, from_ns, to_ns) for index in slow)
         around = self._within(from_ns - CONTROL_AROUND_NS, to_ns + CONTROL_AROUND_NS)
         excesses_ns = sorted(self._excess_ns[index] for index in around)
-        return max(stalled_ns, CONTROL_FACTOR * excesses_ns[len(excesses_ns) * 3 // 4]) if excesses_ns else 0
+        return max(stalled_ns, CONTROL_FACTOR * excesses_ns[len(excesses_ns) * 3 // 4]) if excesses_ns else None
 
     def slowest_ns(self, from_ns: int, to_ns: int) -> int:
         """The longest of the controls that speak for that time."""

@@ -15,7 +15,7 @@ from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot
-from crashloop.restarts.excuse import excuse
+from crashloop.restarts.excuse import excuse, late_window
 from crashloop.restarts.outages import kubelet_never_back
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart
@@ -127,8 +127,28 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     if seen.excess_s <= seen.allowance_s:
         share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
         return f"The runtime's create was not seen, and {share}"
-    asked_s = seen.excess_s - seen.allowance_s
+    asked_s = seen.excess_s - seen.allowance_s - siblings_s(restart, seen.due.delay_s)
+    if asked_s <= 0:
+        return "The pod's other containers were being started meanwhile, and a pod is synced by one worker"
     return excuse(case, restart.window_ns, seen.due.delay_s, asked_s, repeated=repeated)
+
+
+def siblings_s(restart: Restart, due_s: float) -> float:
+    """For how long after the due moment other containers of the pod were being started: its one worker starts one by one."""
+    if restart.window_ns is None:
+        return 0.0
+    from_ns, until_ns = late_window(restart.window_ns, due_s)
+    spans = sorted(
+        (max(each.created.utc_ns, from_ns), min(each.started.utc_ns, until_ns))
+        for name, instances in restart.pod.containers.items()
+        for each in (instances if name != restart.container else ())
+        if each.created and each.started and each.created.utc_ns is not None and each.started.utc_ns is not None
+    )
+    total_ns, reached_ns = 0, from_ns
+    for begun_ns, done_ns in spans:
+        total_ns += max(0, done_ns - max(begun_ns, reached_ns))
+        reached_ns = max(reached_ns, done_ns)
+    return total_ns / 1e9
 
 
 def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdue | None:

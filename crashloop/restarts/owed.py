@@ -29,6 +29,8 @@ def owed_until_ns(case: Case, pod: PodHistory) -> int | None:
     ends += [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
     leaves = leaves_ns(case, pod)
     ends += [] if leaves is None else [leaves]
+    # The controller of a Job deletes the pods that it has when the Job ends, which a watch may show later.
+    ends += [each.t_ns for each in case.recording.jobs if each.end is not None]
     return min(ends, default=None)
 
 

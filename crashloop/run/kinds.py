@@ -72,10 +72,10 @@ def _for_interventions(scenario: PodScenario) -> list[Capability]:
     return [*needed, Capability.KUBELET_RECONFIGURATION] if reconfigures else needed
 
 
-def _for_signals(scenario: PodScenario) -> list[Capability]:
-    """A signal from the node goes through the runtime's socket, as its events do."""
-    signalled = any(life.end is LifeEnd.SIGNAL for each in scenario.pod.containers for life in each.program.lives)
-    return [Capability.RUNTIME_EVENTS] if signalled else []
+def _for_kills(scenario: PodScenario) -> list[Capability]:
+    """A program that is killed stamps no exit, so only the runtime shows it; a signal from the node goes through its socket."""
+    ends = {life.end for each in scenario.pod.containers for life in each.program.lives}
+    return [Capability.RUNTIME_EVENTS] if ends & {LifeEnd.SIGNAL, LifeEnd.MEMORY} else []
 
 
 class Owned(NamedTuple):
@@ -108,7 +108,7 @@ KINDS: dict[type[AnyScenario], Planning] = {
     PodScenario: Planning(
         capabilities=lambda scenario: [
             *_for_interventions(scenario),
-            *_for_signals(scenario),
+            *_for_kills(scenario),
             *((Capability.CONFIG_OBJECTS,) if scenario.objects else ()),
             *((Capability.IMAGE_REGISTRY,) if any(each.image for each in scenario.pod.containers) else ()),
             *((Capability.STATE_METRICS,) if of_state_metrics(scenario.samples) else ()),

@@ -33,7 +33,7 @@ for _name in list(os.environ):
         del os.environ[_name]
 
 
-_WHOLE, _RANDOM_SEED = "--whole", "--random-seed"
+_WHOLE, _RANDOM_SEED, _SEEDS = "--whole", "--random-seed", "--seeds"
 _slow_key = pytest.StashKey[dict[str, str]]()
 _OF_THE_12_000 = 1_665
 """From each seed below, 2,016 random kubelets are among those that a whole run tries: suites/selftest/kit/random_kubelets.py."""
@@ -51,6 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         metavar="SEED",
         help="try 2,016 random kubelets from this seed on; default: some of the 12,000",
+    )
+    group.addoption(
+        _SEEDS,
+        type=int,
+        default=1,
+        metavar="N",
+        help="recordings of each pod of the suite on each model of a host, of which none may accuse a correct kubelet",
     )
 
 
@@ -82,6 +89,12 @@ def whole(pytestconfig: pytest.Config) -> bool:
 def random_seed(pytestconfig: pytest.Config) -> int:
     """The first seed of the random kubelets that this run tries."""
     return int(pytestconfig.getoption(_RANDOM_SEED))
+
+
+@pytest.fixture
+def seeds(pytestconfig: pytest.Config) -> range:
+    """What to add to the seed of each pod of the suite."""
+    return range(int(pytestconfig.getoption(_SEEDS)))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

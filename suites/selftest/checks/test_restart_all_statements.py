@@ -71,7 +71,8 @@ UNRULED = scenario(app(runs((2, 42), (2, 42)), restart_policy=NEVER, rules=(rest
 
 
 def test_a_pod_without_such_a_rule_has_no_condition() -> None:
-    assert told(checked("condition-without-rule", History(UNRULED).lives("app", (1.0, 3.0, 42)).ends(5))) == []
+    restarted = History(UNRULED).lives("app", (1.0, 3.0, 42), (3.5, None, 0)).ends(8)
+    assert told(checked("condition-without-rule", restarted)) == []
 
 
 def test_a_condition_of_a_pod_without_such_a_rule_is_found() -> None:

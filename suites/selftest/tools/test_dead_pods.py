@@ -1,0 +1,43 @@
+"""A pod that is created, stays Pending and never starts, on a node that is well: no requirement of the suite passes on it."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from crashloop.history.event import Channel, Event, Kind
+from crashloop.verdict import Outcome
+from suites.selftest.kit.fault_scenarios import trials
+from tools.trials import FURTHER, VERSION, histories_of, holds, recorded, verdict_of
+
+NOT_ABOUT_CONTAINERS = {"CONFIG-3", "RAC-13"}
+"""What a kubelet answers of its configuration, and what an API server accepts."""
+
+
+def dead(events: Iterable[Event]) -> Iterator[Event]:
+    """The same recording of a pod in which nothing happens until the deadline."""
+    kept = [each for each in events if _stays(each)]
+    for number, event in enumerate(kept):
+        data = {**event.data, "reason": "deadline"} if event.kind is Kind.END else event.data
+        yield msgspec.structs.replace(event, seq=number, data=data)
+
+
+def _stays(event: Event) -> bool:
+    if event.kind is Kind.STATUS:
+        status = event.data.get("status", {})
+        return bool(status.get("phase") == "Pending" and not status.get("containerStatuses"))
+    is_of_the_host = event.channel is Channel.RECORDER and event.kind is not Kind.INTERVENTION
+    return is_of_the_host or event.kind is Kind.NODE or (event.kind is Kind.CREATED and event.channel is Channel.API)
+
+
+def test_a_pod_that_never_starts_passes_nowhere() -> None:
+    passed = []
+    for trial in trials():
+        if trial.scope == FURTHER or any(each.pod_spec is None for each in trial.scenario.scenarios):
+            continue
+        if not holds(trial, VERSION):
+            continue
+        recordings = [recorded(dead(each)) for each in histories_of(trial.scenario.scenarios)]
+        verdict = verdict_of(trial.requirement, trial.scenario, *recordings, version=VERSION)
+        if verdict.outcome is Outcome.PASS and verdict.requirement not in NOT_ABOUT_CONTAINERS:
+            passed.append((verdict.requirement, verdict.scenario))
+    assert passed == []
