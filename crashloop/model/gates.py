@@ -6,6 +6,7 @@ through as set and never called unknown.
 Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from crashloop.errors import UsageError
@@ -16,7 +17,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
 NODE_DECLARED_FEATURES_GATE = "NodeDeclaredFeatures"
 
@@ -33,8 +34,6 @@ class GateState(StrEnum):
 
 
 _NONE, _OFF, _ON, _LOCK = GateState.ABSENT, GateState.OFF, GateState.ON, GateState.LOCKED
-
-RELEASES = ((1, 33), (1, 34), (1, 35), (1, 36), (1, 37))
 
 # fmt: off
 GATES: dict[str, tuple[GateState, ...]] = {
@@ -58,6 +57,13 @@ DEPENDENCIES: dict[str, tuple[str, ...]] = {
     "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", NODE_DECLARED_FEATURES_GATE),
 }
 """Gates that a gate cannot be on without."""
+
+
+def judged_by(versions: Iterable[KubernetesVersion]) -> str | None:
+    """The release by whose rules versions are judged that are newer than every model, in words; None without any."""
+    newer = sorted({str(each) for each in versions if each.release > RELEASES[-1]})
+    rules = f"the rules of {RELEASES[-1][0]}.{RELEASES[-1][1]}, the newest that this suite has"
+    return f"{rules}, for {', '.join(newer)}" if newer else None
 
 
 def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:

@@ -12,9 +12,8 @@ from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
 from crashloop.model.config import Curve, profile_of, shipped_curve
-from crashloop.model.gates import RELEASES
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.waiting import pause
 
 EVERY_OTHER = "*"

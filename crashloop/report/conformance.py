@@ -1,8 +1,11 @@
 """The document of a conformance run: its headline with its meaning and what to do next, verdicts, curves, and what happened."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from crashloop.errors import UsageError
+from crashloop.model.gates import judged_by
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.document import (
     Article,
@@ -26,6 +29,7 @@ from crashloop.report.text import config_yaml, counted, flattened, seconds, took
 from crashloop.report.timeline import timeline_svg
 from crashloop.report.verdicts import deviations, panel_anchor, timeline_anchor, verdict_sections
 from crashloop.spec.requirement import Basis
+from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
 
@@ -180,12 +184,22 @@ def conformance_document(results: Results) -> Document:
 
 def facts_of(results: RunResults) -> tuple[tuple[str, str], ...]:
     """The circumstances of any run."""
+    newer = judged_by(_versions(results))
     return (
+        *((("judged by", newer),) if newer else ()),
         ("run", results.run or "–"),
         ("started", f"{results.started:%Y-%m-%d %H:%M:%S %Z}"),
         ("took", took(results.finished - results.started)),
         ("crashloop", results.crashloop_version),
     )
+
+
+def _versions(results: RunResults) -> Iterator[KubernetesVersion]:
+    """Those of the cluster and of the kubelets that ran."""
+    nodes = results.environment.get("nodes") or ()
+    for version in (results.kubernetes_version, *(each.get("kubelet") for each in nodes)):
+        with suppress(UsageError):
+            yield KubernetesVersion.parse(version or "")
 
 
 def environment(facts: dict[str, object]) -> tuple[Block, ...]:

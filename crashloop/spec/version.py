@@ -5,6 +5,9 @@ from typing import NamedTuple, Self
 
 from crashloop.errors import UsageError
 
+RELEASES = ((1, 33), (1, 34), (1, 35), (1, 36), (1, 37))
+"""Releases whose restart behaviour the model has; a newer one is judged by the rules of the last."""
+
 _VERSION = re.compile(r"v?(?P<major>\d+)\.(?P<minor>\d+)(?:\.(?P<patch>\d+))?(?:[-+].*)?")
 
 

@@ -5,21 +5,20 @@ minor versions older; controller-manager and scheduler must not be newer and may
 """
 
 from crashloop.errors import UsageError
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
-OLDEST = (1, 33)
-NEWEST = (1, 37)
-"""Releases whose restart behaviour this suite has a model of."""
+OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
+"""Releases whose restart behaviour this suite has a model of; a newer one is judged by the rules of the newest."""
 
 MAX_MINORS_OLDER = {"kubelet": 3, "kube-proxy": 3, "kube-controller-manager": 1, "kube-scheduler": 1}
 
 
 def check_supported(subject: str, version: KubernetesVersion) -> None:
-    """Raise UsageError if this suite does not know the release's behaviour."""
-    if not OLDEST <= version.release <= NEWEST:
+    """Raise UsageError for a release that is older than every model."""
+    if version.release < OLDEST:
         raise UsageError(
-            f"{subject}: version is {version}; this suite knows the behaviour of "
-            f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}.\nUse one of these releases."
+            f"{subject}: version is {version}; the oldest release whose behaviour this suite knows is "
+            f"{OLDEST[0]}.{OLDEST[1]}.\nUse that or a newer one."
         )
 
 
@@ -38,9 +37,14 @@ def can_join_api_server(kubelet: KubernetesVersion, api_server: KubernetesVersio
 
 
 def check_skew(subject: str, program: str, version: KubernetesVersion, api_server: KubernetesVersion) -> None:
-    """Raise UsageError if upstream does not support this version of a program with this API server."""
+    """Raise UsageError if upstream does not support this version of a program with this API server.
+
+    A kubelet that is newer than every model may be one minor version newer than the API server: a build of the next release
+    has no released control plane.
+    """
     allowed = MAX_MINORS_OLDER[program]
-    if version.release > api_server.release:
+    is_of_the_next = program == "kubelet" and version.release > NEWEST and version.minor - api_server.minor == 1
+    if version.release > api_server.release and not is_of_the_next:
         raise UsageError(
             f"{subject}: version {version} is newer than the API server ({api_server}), which upstream does not support.\n"
             f"Bring the cluster up with --kubernetes-version {version}, or use an older {program}."

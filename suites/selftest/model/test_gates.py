@@ -3,7 +3,7 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.model.gates import GATES, RELEASES, GateState, effective_gates, gate_state, is_enabled, knows_gate
+from crashloop.model.gates import GATES, GateState, effective_gates, gate_state, is_enabled, knows_gate
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -11,7 +11,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
 STOCK = KubeletProfile(name="stock")
 

@@ -4,9 +4,9 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.model.gate_names import gate_names
-from crashloop.model.gates import GATES, RELEASES, knows_gate
+from crashloop.model.gates import GATES, knows_gate
 from crashloop.run.requested import parsed_gates
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)
 

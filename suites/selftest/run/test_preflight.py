@@ -36,7 +36,7 @@ def plan(version: str = "1.37.1", provider: str = "local") -> Plan:
 @pytest.mark.parametrize(
     ("asked", "settings", "message"),
     [
-        (plan("1.50.0"), RecorderSettings(), "--kubernetes-version: version is 1.50.0; this suite knows the behaviour"),
+        (plan("1.30.0"), RecorderSettings(), "--kubernetes-version: version is 1.30.0; the oldest release"),
         (plan(), RecorderSettings(kubelet_binary="/nowhere"), "--kubelet-binary /nowhere: no such file"),
         (plan(), RecorderSettings(bin_dir="/nowhere"), "--bin-dir /nowhere: no such folder"),
         (plan(), RecorderSettings(cluster="nowhere"), "cluster 'nowhere': unknown on this host"),

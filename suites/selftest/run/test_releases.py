@@ -104,7 +104,7 @@ def test_controllers_are_one_release_older_than_their_api_server() -> None:
     ("version", "message"),
     [
         ("1.35.8", r"kube-controller-manager 1\.35\.8: version 1\.35\.8 is 2 minor versions older than the API server"),
-        ("1.38.0", r"kube-controller-manager 1\.38\.0: version is 1\.38\.0; this suite knows"),
+        ("1.38.0", r"kube-controller-manager 1\.38\.0: version 1\.38\.0 is newer than the API server"),
     ],
 )
 def test_controllers_that_upstream_does_not_support_are_refused(version: str, message: str) -> None:

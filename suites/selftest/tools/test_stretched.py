@@ -17,7 +17,9 @@ from suites.selftest.kit.fault_scenarios import trials
 from tools.stretched import Line, Shift, stretched
 from tools.trials import VERSION, history_of, profile_of
 
-SCENARIOS = {each.name: each for trial in trials() for each in trial.scenario.scenarios if isinstance(each, PodScenario)}
+SCENARIOS = {
+    each.name: each for trial in trials() for each in trial.scenario.scenarios if isinstance(each, PodScenario)
+}
 encode = msgspec.json.Encoder().encode
 
 
@@ -45,12 +47,12 @@ def delayed(by: Shift) -> Shift:
 
 def test_nothing_moves_where_no_delay_changes() -> None:
     lines = recorded_lines("crashing-max-2s", CALM)
-    assert stretched(lines, "app", lambda restart, took_s: 0.0) == lines
+    assert stretched(lines, "app", lambda *_: 0.0) == lines
 
 
 def test_what_happened_after_a_restart_comes_as_much_later_by_every_clock() -> None:
     lines = recorded_lines("crashing-max-2s", CALM)
-    moved = stretched(lines, "app", lambda restart, took_s: 3.0 if restart == 2 else 0.0)
+    moved = stretched(lines, "app", lambda restart, _: 3.0 if restart == 2 else 0.0)
     assert moved[-1]["t_ns"] - lines[-1]["t_ns"] == 3_000_000_000
     of_journal = [[line["t_ns"] for line in each if line["channel"] == "journal"] for each in (lines, moved)]
     by_s = [round((after - before) / 1e9) for before, after in zip(*of_journal, strict=True)]

@@ -81,14 +81,20 @@ def test_a_program_that_is_no_kubelet_is_refused(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("version", ["1.32.9", "1.38.0-alpha.1"])
-def test_a_kubelet_of_a_release_without_a_model_is_refused(tmp_path: Path, version: str) -> None:
-    path = write_program(tmp_path / "kubelet", f"Kubernetes v{version}")
+def test_a_kubelet_that_is_older_than_every_model_is_refused(tmp_path: Path) -> None:
+    path = write_program(tmp_path / "kubelet", "Kubernetes v1.32.9")
     assert refusal(path) == [
-        f"--kubelet-binary {path}: version is {KubernetesVersion.parse(version)}; "
-        "this suite knows the behaviour of 1.33 to 1.37.",
-        "Use one of these releases.",
+        f"--kubelet-binary {path}: version is 1.32.9; the oldest release whose behaviour this suite knows is 1.33.",
+        "Use that or a newer one.",
     ]
+
+
+def test_a_build_of_the_next_release_is_taken_beside_the_newest_api_server_and_no_older_one(tmp_path: Path) -> None:
+    path = write_program(tmp_path / "kubelet", "Kubernetes v1.38.0-alpha.1.23+0123456789abcd-dirty")
+    assert check_kubelet(path, api_server="1.37.1") == KubernetesVersion(1, 38, 0)
+    assert refusal(path, api_server="1.36.3")[0].startswith(
+        f"--kubelet-binary {path}: version 1.38.0 is newer than the API server (1.36.3)"
+    )
 
 
 def test_a_kubelet_newer_than_the_api_server_is_refused(tmp_path: Path) -> None:
