@@ -47,13 +47,16 @@ def judge_everywhere(
 ) -> Iterator[Verdict]:
     """The verdict of each such requirement on one recorded pod; the requirement of `judgement` itself does not count.
 
-    Of logs nothing is said where none were listed: most providers cannot.
+    Of logs nothing is said where none were listed: most providers cannot; nor of a pod that a checker is not about.
     """
     version = kubelet_version(judgement.profile, judgement.version)
     gates = effective_gates(judgement.profile, judgement.version)
     listed = any(pod.log_files for pod in judgement.recording.pods)
     for requirement in catalogue.values():
         if not requirement.everywhere or (LOGS in requirement.needs and not listed):
+            continue
+        pod, checkers = judgement.scenario.pod_spec, [CHECKERS[name] for name in requirement.everywhere]
+        if pod is None or not all(each.about(pod) for each in checkers):
             continue
         if applies(requirement, version, gates) is None:
             alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})

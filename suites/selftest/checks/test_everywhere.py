@@ -6,6 +6,7 @@ from crashloop.checks.everywhere import EVERY_POD, judge_everywhere, of_every_po
 from crashloop.checks.judgement import JudgementInput
 from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
+from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 from suites.selftest.kit.cases import CRASHING, GOOD, good, question, renamed
@@ -13,6 +14,8 @@ from suites.selftest.kit.histories import History
 
 CATALOGUE = load_requirements()
 OTHER: PodScenario = renamed(CRASHING, "other")
+OF_OTHER_PODS = {"RAC-19"}
+"""Requirements about pods with a rule that restarts all containers."""
 EARLY = ((0.5, 1.5, 1), (2.0, 3.0, 1), (3.8, 4.8, 1), (7.1, None, 0))
 """The second restart comes 0.8 s after the exit, where 2 s are due."""
 
@@ -29,12 +32,25 @@ def early(of: PodScenario = CRASHING) -> History:
 
 def test_each_requirement_of_every_pod_is_judged_on_a_pod_that_was_recorded_for_another() -> None:
     found = verdicts(good().add(25.0, Channel.KUBELET, Kind.LOG_FILES, {"logs": {"app": [2, 3]}}, pod=True))
-    assert found.keys() == {each.id for each in CATALOGUE.values() if each.everywhere}
+    assert found.keys() == {each.id for each in CATALOGUE.values() if each.everywhere} - OF_OTHER_PODS
     assert {each.outcome for each in found.values()} <= {Outcome.PASS, Outcome.INCONCLUSIVE}
 
 
 def test_of_logs_nothing_is_said_where_none_were_listed() -> None:
-    assert {each.id for each in CATALOGUE.values() if each.everywhere} - verdicts(good()).keys() == {"OVH-20"}
+    assert {each.id for each in CATALOGUE.values() if each.everywhere} - verdicts(good()).keys() == {
+        "OVH-20"
+    } | OF_OTHER_PODS
+
+
+def test_of_a_pod_that_a_rule_is_not_about_nothing_is_said() -> None:
+    (container,) = CRASHING.pod.containers
+    ruled = msgspec.structs.replace(
+        container, restart_policy=RestartPolicy.NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
+    )
+    of = msgspec.structs.replace(CRASHING, pod=msgspec.structs.replace(CRASHING.pod, containers=(ruled,)))
+    found = verdicts(History(of).lives("app", *GOOD).ends(30), of).keys()
+    assert "RAC-19" in found
+    assert "RAC-17" not in found
 
 
 def test_a_contradiction_in_one_recording_is_a_fail_that_names_its_scenario() -> None:
