@@ -20,7 +20,15 @@ from typing import Any
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.model.gates import DEPENDENCIES, GateState, default_gates, effective_gates, gate_state, kubelet_version
+from crashloop.model.gates import (
+    DEPENDENCIES,
+    GateState,
+    default_gates,
+    effective_gates,
+    gate_state,
+    kubelet_version,
+    unmet,
+)
 from crashloop.model.variants import (
     DOCUMENTED,
     GATE_OFF_REFUSES_START,
@@ -178,14 +186,19 @@ def _gate_refusal(
     profile: KubeletProfile, version: KubernetesVersion, gates: dict[str, bool], deviations: frozenset[str]
 ) -> Refusal | None:
     """Step 2. Defaulting panics on these: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1."""
+    states = {gate: gate_state(gate, version) for gate in profile.feature_gates}
+    if unknown := [gate for gate, state in states.items() if state is GateState.ABSENT]:
+        return _panic(RefusalKind.UNKNOWN_GATE, f"unrecognized feature gate: {', '.join(unknown)}")
     for gate, enabled in profile.feature_gates.items():
-        state = gate_state(gate, version)
-        if state is GateState.ABSENT:
-            return _panic(RefusalKind.UNKNOWN_GATE, f"unrecognized feature gate: {gate}")
-        if state is GateState.LOCKED and not enabled:
-            return _panic(
-                RefusalKind.LOCKED_GATE, f"cannot set feature gate {gate} to false, feature is locked to true"
-            )
+        if states[gate] is (GateState.LOCKED_OFF if enabled else GateState.LOCKED):
+            locked, value = str(not enabled).lower(), str(enabled).lower()
+            text = f"cannot set feature gate {gate} to {value}, feature is locked to {locked}"
+            return _panic(RefusalKind.LOCKED_GATE, text)
+    for gate, missing in unmet(profile.feature_gates, version).items():
+        return _panic(
+            RefusalKind.GATE_DEPENDENCY,
+            f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
+        )
     for gate, needed in DEPENDENCIES.items():
         missing = [each for each in needed if not gates.get(each, False)]
         if gates.get(gate, False) and missing and not _rolls_back(profile, gate, missing, deviations):

@@ -56,7 +56,7 @@ _NAMES = {
         KubeletPodResourcesGet KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC
         KubeletServiceAccountTokenForCredentialProviders KubeletTracing ListFromCacheSnapshot
         LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
-        LoggingStableOptions MatchLabelKeysInPodAffinity MatchLabelKeysInPodTopologySpread
+        MatchLabelKeysInPodAffinity MatchLabelKeysInPodTopologySpread
         MaxUnavailableStatefulSet MemoryQoS MultiCIDRServiceAllocator MutableCSINodeAllocatableCount
         MutatingAdmissionPolicy NFTablesProxyMode NodeInclusionPolicyInPodTopologySpread NodeLogQuery
         NodeSwap OpenAPIEnums PodAndContainerStatsFromCRI PodDeletionCost PodLevelResources

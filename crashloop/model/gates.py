@@ -1,15 +1,17 @@
 """The feature gates of a release, and the effective gates of a node.
 
 Theory of operation. The table has one row per gate that bears on restarts, one column per release. The effective gates are
-the defaults of the node's release, overlaid with its profile's. A gate without a row is outside the model: it is passed
-through as set and never called unknown.
+the defaults of the node's release, overlaid with its profile's. A gate without a row bears on no restart; what a kubelet makes of
+it is in `crashloop.model.kubelet_api`, generated from the sources.
 Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from crashloop.errors import UsageError
+from crashloop.model.gate_names import gate_names
+from crashloop.model.kubelet_api import kubelet_api
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -31,8 +33,16 @@ class GateState(StrEnum):
     ON = "on"
     LOCKED = "locked on"
     """Generally available: setting it to false is an error."""
+    LOCKED_OFF = "locked off"
+    """Deprecated: setting it to true is an error."""
 
 
+_STATES = {"-": GateState.ABSENT, "off": GateState.OFF, "on": GateState.ON} | {
+    "locked-on": GateState.LOCKED,
+    "locked-off": GateState.LOCKED_OFF,
+}
+_FIRST_WITH_NEEDS = (1, 35)
+"""The first release whose kubelets check what a gate needs: k8s.io/component-base/featuregate/feature_gate.go@v0.35.4."""
 _NONE, _OFF, _ON, _LOCK = GateState.ABSENT, GateState.OFF, GateState.ON, GateState.LOCKED
 
 # fmt: off
@@ -66,8 +76,36 @@ def judged_by(versions: Iterable[KubernetesVersion]) -> str | None:
     return f"{rules}, for {', '.join(newer)}" if newer else None
 
 
+def other_gate(gate: str, version: KubernetesVersion) -> GateState | None:
+    """The same of a gate without a row."""
+    names = gate_names(version)
+    if names is None:
+        return None
+    if gate not in names:
+        return GateState.ABSENT
+    state = kubelet_api().gate(gate, version)
+    return None if state is None else _STATES[state]
+
+
+def unmet(gates: Mapping[str, bool], version: KubernetesVersion) -> dict[str, list[str]]:
+    """Of gates without a row: those that are on while others that they need are off, by the gates that are set."""
+    if version.release < _FIRST_WITH_NEEDS or gate_names(version) is None:
+        return {}
+
+    def is_on(gate: str) -> bool:
+        return gates[gate] if gate in gates else gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
+
+    found: dict[str, list[str]] = {}
+    for gate, needed in kubelet_api().needs.items():
+        if gate not in DEPENDENCIES and not gates.keys().isdisjoint({gate, *needed}) and is_on(gate):
+            missing = [each for each in needed if not is_on(each)]
+            found |= {gate: missing} if missing else {}
+    return found
+
+
 def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
-    """State of a gate in a release, None for a gate without a row. A release newer than the table counts as its last.
+    """State of a gate in a release; None if that is not known. Of a gate with a row a release newer than the table counts as its
+    last; of any other nothing is known there.
 
     Raises UsageError for a release older than the table.
     """
@@ -78,7 +116,7 @@ def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
         )
     row = GATES.get(gate)
     if row is None:
-        return None
+        return other_gate(gate, version)
     return row[RELEASES.index(min(version.release, RELEASES[-1]))]
 
 

@@ -29,7 +29,7 @@ from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
 from crashloop.errors import UsageError
 from crashloop.model.gate_names import gate_names
-from crashloop.model.gates import DEPENDENCIES, GateState, default_gates, gate_state
+from crashloop.model.gates import DEPENDENCIES, GATES, GateState, default_gates, gate_state
 from crashloop.progress import default_progress
 from crashloop.record.run_cluster import RecorderSettings, require_version, run_name
 from crashloop.requirements import load_requirements
@@ -64,15 +64,15 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
         if name in gates:
             raise UsageError(f"{OPTION} {text}: {name} is given twice.\nGive it once.")
         gates[name] = _VALUES[value.lower()]
-        state = gate_state(name, version)
+        state = None if own_programs and name not in GATES else gate_state(name, version)
         if state is GateState.ABSENT:
-            raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\nUse another version.")
-        if known is not None and name not in known:
-            near = get_close_matches(name, known, 1)
-            remedy = f"Did you mean {near[0]}?" if near else "Name another, or bring your own binaries."
+            near = [] if known is None or name in GATES else get_close_matches(name, known, 1)
+            remedy = "Use another version." if name in GATES else "Name another, or bring your own binaries."
+            remedy = f"Did you mean {near[0]}?" if near else remedy
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
-        if state is GateState.LOCKED and not gates[name]:
-            raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to true.\nLeave it out.")
+        if state is (GateState.LOCKED_OFF if gates[name] else GateState.LOCKED):
+            locked = str(not gates[name]).lower()
+            raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to {locked}.\nLeave it out.")
     effective = default_gates(version) | gates
     for name, needed in DEPENDENCIES.items():
         missing = [each for each in needed if not effective.get(each, False)]

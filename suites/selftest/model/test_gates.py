@@ -35,12 +35,13 @@ def test_each_release_has_its_defaults(minor: int, on: set[str], off: set[str]) 
 
 def test_a_profile_overrides_defaults_but_not_locks() -> None:
     profile = KubeletProfile(
-        name="gates", config={"featureGates": {REDUCED_DECAY_GATE: True, "NodeDeclaredFeatures": False, "Other": True}}
+        name="gates",
+        config={"featureGates": {REDUCED_DECAY_GATE: True, "NodeDeclaredFeatures": False, "MemoryQoS": True}},
     )
     gates = effective_gates(profile, KubernetesVersion(1, 37))
     assert gates[REDUCED_DECAY_GATE]
     assert gates["NodeDeclaredFeatures"]
-    assert gates["Other"]
+    assert gates["MemoryQoS"]
 
 
 def test_a_profile_with_a_version_of_its_own_has_that_releases_gates() -> None:
@@ -55,9 +56,10 @@ def test_gates_come_and_go_with_releases() -> None:
     assert not knows_gate("SidecarContainers", KubernetesVersion(1, 37))
 
 
-def test_a_gate_without_a_row_is_not_called_unknown() -> None:
-    assert knows_gate("KubeletPSI", KubernetesVersion(1, 37))
-    assert gate_state("KubeletPSI", KubernetesVersion(1, 37)) is None
+def test_a_gate_without_a_row_has_the_state_of_the_sources() -> None:
+    assert gate_state("KubeletPSI", KubernetesVersion(1, 37)) is GateState.LOCKED
+    assert gate_state("Nonsense", KubernetesVersion(1, 37)) is GateState.ABSENT
+    assert gate_state("Nonsense", KubernetesVersion(1, 38)) is None
 
 
 def test_what_is_left_out_is_as_the_release_has_it() -> None:

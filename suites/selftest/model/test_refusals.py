@@ -29,7 +29,8 @@ def outcome(curve: Curve | Refusal) -> Any:
         (V1_37, {"NodeDeclaredFeatures": False}, RefusalKind.LOCKED_GATE),
         (V1_35, {RESTART_ALL_GATE: True}, RefusalKind.GATE_DEPENDENCY),
         (V1_35, {RESTART_ALL_GATE: True, "NodeDeclaredFeatures": True}, None),
-        (V1_37, {"SomeOtherGate": True}, None),
+        (V1_37, {"MemoryQoS": True}, None),
+        (V1_37, {"SomeOtherGate": True}, RefusalKind.UNKNOWN_GATE),
     ],
     ids=str,
 )

@@ -18,8 +18,8 @@ def refusal(*given: str, version: KubernetesVersion = V1_37) -> str:
 
 
 def test_gates_are_names_and_booleans() -> None:
-    given = ("ReduceDefaultCrashLoopBackOffDecay=true", "UserNamespacesSupport=False")
-    assert parsed_gates(given, V1_37) == {"ReduceDefaultCrashLoopBackOffDecay": True, "UserNamespacesSupport": False}
+    given = ("ReduceDefaultCrashLoopBackOffDecay=true", "ContextualLogging=False")
+    assert parsed_gates(given, V1_37) == {"ReduceDefaultCrashLoopBackOffDecay": True, "ContextualLogging": False}
     assert parsed_gates((), V1_37) == {}
 
 
