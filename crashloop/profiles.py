@@ -12,19 +12,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import yaml
-
 from crashloop.cluster.binaries.skew import check_skew, check_supported
 from crashloop.errors import UsageError
-from crashloop.model.config import Refusal, effective_curve
+from crashloop.kubelet_files import Found, Undecodable, configuration, configurations, form_of, read_text
+from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import (
-    API_VERSION,
     AT,
-    KIND,
     ON,
     RUNTIMES,
     KubeletProfile,
@@ -32,7 +28,7 @@ from crashloop.spec.profile import (
     on_runtime,
     with_version,
 )
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
 
@@ -41,30 +37,33 @@ FIELDS = ("crashLoopBackOff", "featureGates")
 BACKOFF_FIELDS = ("maxContainerRestartPeriod",)
 
 
-_WORDS: dict[type, str] = {list: "list", str: "text", int: "number", float: "number"}
-
-
-class _Fields(msgspec.Struct, rename="camel"):
-    """The form of the fields that are read here."""
-
-    feature_gates: dict[str, bool] | None = None
-    crash_loop_back_off: dict[str, Any] | None = None
+class RefusedFile(UsageError):
+    """A file whose configuration no kubelet can decode."""
 
 
 def load_profile(profile: str | Path) -> KubeletProfile:
-    """The profile of that name in manifests/kubelet, or in the file whose path is given (.yaml or with a slash).
+    """The profile of that name in manifests/kubelet, or in the file or folder whose path is given.
 
-    A container runtime and a version of the kubelet can follow, if they are not the cluster's: `max-2s+containerd-1.7`,
-    `max-2s@1.36.4`.
-    Raises UsageError for a file that is missing or is no KubeletConfiguration, for what is no version, and for an unknown
-    runtime.
+    A folder is a kubelet's drop-in directory. A container runtime and a version of the kubelet can follow, if they are not the
+    cluster's: `max-2s+containerd-1.7`, `max-2s@1.36.4`.
+    Raises UsageError for a file that is missing or has no KubeletConfiguration in it, for what is no version, and for an
+    unknown runtime.
     """
+    return read_profile(profile)[0]
+
+
+def read_profile(profile: str | Path) -> tuple[KubeletProfile, tuple[str, ...]]:
+    """The same with what has to be said of the file: what was taken out of which object, and what a kubelet does not read."""
     unversioned, version = _file_and_version(profile)
     file, runtime = _file_and_runtime(unversioned)
-    path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, file)
-    config, *drop_ins = _documents(path, text)
+    if (own := _own(file)) is None:
+        path, text = read_manifest("kubelet profile", KUBELET_MANIFESTS, file)
+        found = [Found(each) for each in _documents(path, text)]
+    else:
+        path, text, found = own
+    config, *drop_ins = (_formed(path, each.config) for each in found)
     name = path.stem if runtime is None else on_runtime(path.stem, runtime)
-    return KubeletProfile(
+    loaded = KubeletProfile(
         name=name if version is None else with_version(name, version),
         config=config,
         drop_ins=tuple(drop_ins),
@@ -72,6 +71,41 @@ def load_profile(profile: str | Path) -> KubeletProfile:
         kubernetes_version=version,
         runtime=runtime,
     )
+    if any("featureGates" in each for each in drop_ins):
+        raise _wrong(
+            path, "a drop-in file sets featureGates, which the model does not follow; set them in the first document."
+        )
+    return loaded, tuple(note for each in found for note in each.notes)
+
+
+def _own(file: str | Path) -> tuple[Path, str, list[Found]] | None:
+    """The user's own file or folder; None for a profile of manifests/kubelet."""
+    path = Path(file)
+    is_named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
+    if is_named and ((KUBELET_MANIFESTS / f"{file}.yaml").exists() or not path.exists()):
+        return None
+    try:
+        if path.is_dir():
+            texts = {each.name: read_text(each) for each in sorted(path.glob("*.conf"))}
+            if not texts:
+                raise _wrong(path, "the folder has no file *.conf, which a kubelet reads of its drop-in directory.")
+            read = [configuration(text) for text in texts.values()]
+            return path, "", [Found({}), *(Found(each.config) for each in read)]
+        text = read_text(path)
+        read = configurations(text)
+    except Undecodable as error:
+        raise RefusedFile(str(_wrong(path, f"{error}."))) from error
+    except ValueError as error:
+        raise _wrong(path, f"{error}.") from error
+    return path, text, read
+
+
+def _formed(path: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration, if its fields that decide about restarts have their form. Raises RefusedFile."""
+    wrong = form_of({name: config[name] for name in FIELDS if name in config}, KubernetesVersion(*RELEASES[-1])).refused
+    if wrong:
+        raise RefusedFile(str(_wrong(path, f"{'; '.join(wrong)}.")))
+    return config
 
 
 def _file_and_version(profile: str | Path) -> tuple[str | Path, str | None]:
@@ -162,12 +196,21 @@ def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> No
     """
     check_spelling(profile)
     kubelet = kubelet_version(profile, version)
-    curve = effective_curve(profile, version, deviations=as_shipped(kubelet))
+    curve = what_a_kubelet_makes_of(profile, version)
     if isinstance(curve, Refusal):
         raise UsageError(
             f'kubelet profile "{profile.name}": kubelet v{kubelet} refuses to start with it: {curve.text}.\n'
             "Change the profile, or use it only as the candidate of a start-up scenario."
         )
+
+
+def what_a_kubelet_makes_of(profile: KubeletProfile, version: KubernetesVersion) -> Curve | Refusal:
+    """The curve of a node with that profile in a cluster of that version, or the refusal of its kubelet."""
+    kubelet = kubelet_version(profile, version)
+    refused = form_of(profile.merged, kubelet).refused
+    if refused:
+        return Refusal(kind=RefusalKind.FORM, text="; ".join(refused))
+    return effective_curve(profile, version, deviations=as_shipped(kubelet))
 
 
 def validate_refusal(profile: KubeletProfile, version: KubernetesVersion) -> None:
@@ -188,36 +231,11 @@ def check_spelling(profile: KubeletProfile) -> None:
 
 
 def _documents(path: Path, text: str) -> list[dict[str, Any]]:
-    """The fragments in the file, without apiVersion and kind: the configuration, and its drop-in files."""
+    """The documents of a manifest, without apiVersion and kind: the configuration, and its drop-in files."""
     try:
-        documents = list(yaml.safe_load_all(text))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _wrong(path, f"it is no YAML: {error}") from error
-    fragments = [_fragment(path, each) for each in documents or [None]]
-    if any("featureGates" in each for each in fragments[1:]):
-        raise _wrong(
-            path, "a drop-in file sets featureGates, which the model does not follow; set them in the first document."
-        )
-    return fragments
-
-
-def _fragment(path: Path, config: Any) -> dict[str, Any]:
-    if config is None:
-        raise _wrong(path, f"it is empty; expected a {KIND}.")
-    if not isinstance(config, dict):
-        raise _wrong(path, f"it is a {_WORDS.get(type(config), 'value')}; expected a {KIND}.")
-    for field, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
-        found = config.pop(field, None)
-        if found != expected:
-            raise _wrong(path, f"{field} is {found!r}; expected {expected}.")
-    strange = [key for key in config if not isinstance(key, str) or not key.isalnum()]
-    if strange:
-        raise _wrong(path, f"{strange[0]!r} is not a field of a {KIND}.")
-    try:
-        msgspec.convert(config, _Fields)
-    except msgspec.ValidationError as error:
+        return [each.config for each in configurations(text)]
+    except ValueError as error:
         raise _wrong(path, f"{error}.") from error
-    return config
 
 
 def _misspelt(profile: KubeletProfile) -> Iterator[str]:

@@ -8,6 +8,7 @@ import typer
 
 from crashloop.cli.command import Command, JsonOption, KubernetesVersionOption, out, print_json, print_table
 from crashloop.errors import UsageError
+from crashloop.verdict import ExitCode
 
 if TYPE_CHECKING:
     from crashloop.spec.requirement import Requirement
@@ -105,25 +106,37 @@ def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
 
 
 def check(
-    profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="Kubelet profiles: names or files.")],
+    profiles: Annotated[
+        list[str], typer.Argument(metavar="PROFILE...", help="Kubelet profiles: names, files, or drop-in directories.")
+    ],
     kubernetes_version: KubernetesVersionOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Check kubelet profiles: spelling, what a kubelet of the version refuses, and the delays that follow."""
+    """Check kubelet configurations: what a kubelet of the version refuses or drops, and the delays that follow.
+
+    Files may be those of kubeadm, kind, ConfigMaps, /configz and cloud providers.
+    """
     from crashloop.cluster.binaries.skew import check_supported
-    from crashloop.model.gates import kubelet_version
-    from crashloop.profiles import load_profile, validate_for_cluster
-    from crashloop.run.analysis import curve_in_words
+    from crashloop.kubelet_files import CHECKED
+    from crashloop.run.profile_check import UNREADABLE, Row, checked
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
     version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
     check_supported("--kubernetes-version", version)
-    rows = []
-    for each in profiles:
-        profile = load_profile(each)
-        validate_for_cluster((profile,), version)
-        rows.append((each, str(kubelet_version(profile, version)), curve_in_words(profile, version)))
-    print_table(("profile", "Kubernetes", "delays"), rows)
+    rows = [checked(each, version) for each in profiles]
+    if as_json:
+        print_json([each.document() for each in rows])
+    else:
+        print_table(("profile", "Kubernetes", "", "delays, or why not"), [Row.shown(each) for each in rows])
+        for each in rows:
+            for note in each.notes:
+                out.print(f"{each.profile}: {note}.")
+        out.print(CHECKED)
+    outcomes = {each.outcome for each in rows}
+    raise typer.Exit(
+        ExitCode.USAGE if UNREADABLE in outcomes else ExitCode.FAIL if outcomes - {"accepted"} else ExitCode.OK
+    )
 
 
 def manifests(

@@ -91,6 +91,8 @@ class RefusalKind(StrEnum):
     OUT_OF_RANGE = "out-of-range"
     UNSET = "unset"
     UNKNOWN_FLAG = "unknown-flag"
+    FORM = "form"
+    """Fields that bear on no restart: crashloop.kubelet_files."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):

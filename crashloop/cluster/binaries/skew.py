@@ -10,11 +10,17 @@ from crashloop.spec.version import RELEASES, KubernetesVersion
 OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
 """Releases whose restart behaviour this suite has a model of; a newer one is judged by the rules of the newest."""
 
+MINORS_OF_A_YEAR = 3
 MAX_MINORS_OLDER = {"kubelet": 3, "kube-proxy": 3, "kube-controller-manager": 1, "kube-scheduler": 1}
 
 
 def check_supported(subject: str, version: KubernetesVersion) -> None:
-    """Raise UsageError for a release that is older than every model."""
+    """Raise UsageError for a release that is older than every model, or newer by more than a year of releases."""
+    if version.release > (NEWEST[0], NEWEST[1] + MINORS_OF_A_YEAR):
+        raise UsageError(
+            f"{subject}: version is {version}; the newest release whose behaviour this suite knows is "
+            f"{NEWEST[0]}.{NEWEST[1]}, and by its rules it judges releases of a year after it.\nUse one of these releases."
+        )
     if version.release < OLDEST:
         raise UsageError(
             f"{subject}: version is {version}; the oldest release whose behaviour this suite knows is "

@@ -1,5 +1,6 @@
 """list, explain, profile check and manifests: what the suite holds, without a checkout."""
 
+from pathlib import Path
 from typing import get_args
 
 import msgspec
@@ -9,10 +10,10 @@ from typer.testing import CliRunner
 
 from crashloop.cli import app
 from crashloop.cli.catalogue import StateName
-from crashloop.errors import UsageError
 from crashloop.requirements import load_requirements
 from crashloop.resources import MANIFESTS
 from crashloop.spec.requirement import State
+from crashloop.verdict import ExitCode
 
 CATALOGUE = load_requirements()
 
@@ -57,8 +58,20 @@ def test_a_requirement_in_any_state_can_be_explained(state: State) -> None:
 def test_a_profile_is_checked_with_the_delays_that_follow() -> None:
     assert "0, 2 s" in printed("profile", "check", "max-2s")
     done = CliRunner().invoke(app, ["profile", "check", "max-301s"])
-    assert isinstance(done.exception, UsageError)
-    assert "refuses to start with it" in str(done.exception)
+    assert done.exit_code == ExitCode.FAIL
+    assert "refused" in done.stdout
+    assert "must be set between 1s and 300s" in done.stdout
+
+
+def test_profiles_are_checked_one_by_one_and_the_worst_decides_the_exit_code(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["profile", "check", "max-301s", str(tmp_path / "gone.yaml"), "max-2s", "--json"])
+    assert done.exit_code == ExitCode.USAGE
+    rows = msgspec.json.decode(done.stdout)
+    assert [(each["outcome"], each["kubernetes"]) for each in rows] == [
+        ("refused", "1.37.1"),
+        ("unreadable", "1.37.1"),
+        ("accepted", "1.37.1"),
+    ]
 
 
 @pytest.mark.parametrize("path", sorted(MANIFESTS.rglob("*.[jy]*")), ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -221,9 +221,9 @@ def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "it is empty; expected a KubeletConfiguration."),
-        ("[]", "it is a list; expected a KubeletConfiguration."),
-        ("a: [", "it is no YAML: "),
+        ("", "it is empty; expected a KubeletConfiguration ("),
+        ("[]", "it is no mapping; expected a KubeletConfiguration ("),
+        ("a: [", "it is neither JSON nor YAML: "),
     ],
     ids=["empty", "list", "no YAML"],
 )
@@ -235,8 +235,8 @@ def test_a_file_that_is_no_profile_is_reported_in_words(tmp_path: Path, text: st
     assert said in str(refused.value)
 
 
-def test_a_folder_is_no_profile(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)\."):
+def test_a_folder_without_drop_in_files_is_no_profile(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the folder has no file \*\.conf"):
         load_profile(tmp_path)
 
 

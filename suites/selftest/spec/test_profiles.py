@@ -17,6 +17,8 @@ RELEASES = [KubernetesVersion.parse(release) for release in ("1.33.13", "1.34.8"
 PROFILES = {profile.name: profile for profile in all_profiles()}
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
+EXPECTED = "expected a KubeletConfiguration (kubelet.config.k8s.io/v1beta1), or an object of a tool that has one in it"
+
 CURVES = {
     "stock": Curve(10, 300),
     "max-1s": Curve(1, 1),
@@ -175,29 +177,27 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        pytest.param("- stock\n", "it is a list; expected a KubeletConfiguration.", id="a-list"),
-        pytest.param("", "it is empty; expected a KubeletConfiguration.", id="empty"),
+        pytest.param("- stock\n", f"it is no mapping; {EXPECTED}.", id="a-list"),
+        pytest.param("", f"it is empty; {EXPECTED}.", id="empty"),
         pytest.param(
-            HEAD.replace("KubeletConfiguration", "Pod"), "kind is 'Pod'; expected KubeletConfiguration.", id="a-pod"
+            HEAD.replace("KubeletConfiguration", "Pod"),
+            f"it is Pod (kubelet.config.k8s.io/v1beta1); {EXPECTED}.",
+            id="a-pod",
         ),
         pytest.param(
             HEAD.replace("v1beta1", "v1"),
-            "apiVersion is 'kubelet.config.k8s.io/v1'; expected kubelet.config.k8s.io/v1beta1.",
+            "apiVersion is 'kubelet.config.k8s.io/v1'; a kubelet decodes kubelet.config.k8s.io/v1beta1.",
             id="other-version",
         ),
-        pytest.param("maxPods: 30\n", "apiVersion is None; expected kubelet.config.k8s.io/v1beta1.", id="no-version"),
-        pytest.param(HEAD + "4: four\n", "4 is not a field of a KubeletConfiguration.", id="number-as-a-key"),
-        pytest.param(
-            HEAD + "max-pods: 4\n", "'max-pods' is not a field of a KubeletConfiguration.", id="flag-as-a-key"
-        ),
+        pytest.param("maxPods: 30\n", f"it is an object without a kind; {EXPECTED}.", id="no-version"),
         pytest.param(
             HEAD + "featureGates: {ContainerRestartRules: 'off'}\n",
-            "Expected `bool`, got `str` - at `$.featureGates[...]`.",
+            'featureGates[ContainerRestartRules] is "off"; a kubelet decodes it as bool.',
             id="gate-in-words",
         ),
         pytest.param(
             HEAD + "crashLoopBackOff: 4s\n",
-            "Expected `object | null`, got `str` - at `$.crashLoopBackOff`.",
+            'crashLoopBackOff is "4s"; a kubelet decodes it as CrashLoopBackOffConfig.',
             id="maximum-one-level-up",
         ),
     ],
@@ -208,7 +208,7 @@ def test_a_file_that_is_no_kubelet_configuration_is_refused(tmp_path: Path, text
 
 
 def test_a_file_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
-    assert message_of(profile_file(tmp_path, "a: [")).startswith('kubelet profile "own": it is no YAML: ')
+    assert message_of(profile_file(tmp_path, "a: [")).startswith('kubelet profile "own": it is neither JSON nor YAML: ')
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,379 @@
+"""Files with a kubelet's configuration, as users have them: which configuration is in one, and what a kubelet makes of its form.
+
+Theory of operation. A kubelet reads JSON or the first document of YAML, drops fields that it does not know, and refuses values of
+another type. Tools of clusters keep the same configuration inside objects of their own; what is taken out of which is said. Data
+about fields is generated (`crashloop.model.kubelet_api`); ranges are those of validation.go that files break.
+Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config/validation/validation.go@v1.37.1.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import yaml
+
+from crashloop.errors import UsageError
+from crashloop.model.kubelet_api import kubelet_api
+from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.profile import API_VERSION, KIND
+from crashloop.spec.version import KubernetesVersion
+
+Config = dict[str, Any]
+MOST_BYTES = 4 * 1024 * 1024
+"""No configuration is that long; what never ends is not read to its end."""
+MAXIMUM = "crashLoopBackOff.maxContainerRestartPeriod"
+"""Judged by crashloop.model.config."""
+TYPE_META = frozenset({"apiVersion", "kind"})
+
+PLACES: tuple[tuple[str, ...], ...] = (
+    ("kubeletconfig",),
+    ("spec", "kubelet", "config"),
+    ("spec", "kubeletConfig"),
+    ("machine", "kubelet", "extraConfig"),
+    ("kubeletConfig",),
+    ("config",),
+)
+"""Where objects of others keep a configuration without its kind: /configz; EKS NodeConfig; OpenShift KubeletConfig; a machine
+configuration of Talos; a node system configuration of GKE; KubeletConfig of Talos."""
+
+
+class Undecodable(ValueError):
+    """A configuration of a kubelet that no kubelet can decode. The message has the reason."""
+
+
+class Found(NamedTuple):
+    """A configuration, without apiVersion and kind, and what has to be said of where it was."""
+
+    config: Config
+    notes: tuple[str, ...] = ()
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, without a byte order mark. Raises UsageError if it cannot be read, is no text, or is too long."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1) if path.is_file() else b""
+    except OSError as error:
+        raise UsageError(f'kubelet profile "{path.stem}": {path} cannot be read ({error.strerror}).') from error
+    if not path.is_file():
+        raise UsageError(f'kubelet profile "{path.stem}": {path} is no file.')
+    if len(data) > MOST_BYTES:
+        most = f"{MOST_BYTES // 1024**2} MiB"
+        raise UsageError(
+            f'kubelet profile "{path.stem}": {path} is longer than {most}, and no configuration of a kubelet.'
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f'kubelet profile "{path.stem}": {path} is no text in UTF-8.') from error
+
+
+def documents(text: str) -> list[Any]:
+    """The documents of a text: JSON, which may have tabs, or YAML. Raises ValueError with the reason if it is neither."""
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return [_keyed(each) for each in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ValueError(f"it is neither JSON nor YAML: {' '.join(str(error).split())}") from error
+
+
+def _keyed(value: Any) -> Any:
+    """With keys of text, as they are in JSON."""
+    if isinstance(value, dict):
+        return {
+            key if isinstance(key, str) else json.dumps(key, default=str): _keyed(each) for key, each in value.items()
+        }
+    return [_keyed(each) for each in value] if isinstance(value, list) else value
+
+
+def configuration(text: str) -> Found:
+    """The configuration that is in a text. Raises ValueError with the reason if there is none, or Undecodable."""
+    read = documents(text)
+    if len(read) > 1 and read[0] is None and any(map(is_configuration, read)):
+        raise Undecodable("its first document, which a kubelet reads, is empty")
+    for number, document in enumerate(read, 1):
+        if is_configuration(document):
+            return Found(_bare(document), tuple(_about_others(read, number)))
+    for number, document in enumerate(read, 1):
+        for config, place in _inside(document):
+            of = f"document {number}, " if len(read) > 1 else ""
+            return Found(config, (f"taken from {of}{place} of {_kind(document)}",))
+    of_a_kubelet = next((each for each in read if isinstance(each, dict) and each.get("kind") == KIND), None)
+    if of_a_kubelet is not None:
+        raise Undecodable(f"apiVersion is {of_a_kubelet.get('apiVersion')!r}; a kubelet decodes {API_VERSION}")
+    raise ValueError(_why_none(read))
+
+
+def configurations(text: str) -> list[Found]:
+    """The configuration of a profile and those of its drop-in directory, which further documents stand for. Raises ValueError."""
+    read = documents(text)
+    if len(read) > 1 and is_configuration(read[0]):
+        others = [each for each in read[1:] if each is not None]
+        if others and all(map(is_configuration, others)):
+            said = "further documents are taken for files of the drop-in directory; of a file, a kubelet reads the first document"
+            return [Found(_bare(read[0]), (said,)), *(Found(_bare(each)) for each in others)]
+    return [configuration(text)]
+
+
+def is_configuration(document: Any) -> bool:
+    """Whether a kubelet takes the document for its configuration."""
+    return isinstance(document, dict) and (document.get("apiVersion"), document.get("kind")) == (API_VERSION, KIND)
+
+
+def _bare(document: Config) -> Config:
+    return {key: value for key, value in document.items() if key not in TYPE_META}
+
+
+def _about_others(read: list[Any], number: int) -> Iterator[str]:
+    """What a kubelet, which reads the first document, makes of the others."""
+    if number > 1:
+        yield f"document {number}: a kubelet reads the first, which is {_kind(read[0])}; kubeadm takes this one"
+    later = [each for each in read[number:] if each is not None]
+    if later:
+        yield f"{len(later)} further document{'s' if len(later) > 1 else ''}: a kubelet reads the first only"
+
+
+def _inside(document: Any) -> Iterator[tuple[Config, str]]:
+    """Configurations inside an object of others, each with its place: at a known place, or with its kind anywhere."""
+    if not isinstance(document, dict):
+        return
+    for place in PLACES:
+        found: Any = document
+        for key in place:
+            found = found.get(key) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            flags = document.get("spec", {}).get("kubelet", {}).get("flags", ()) if place[0] == "spec" else ()
+            yield _with_flags(_bare(found), flags), ".".join(place)
+    yield from _with_kind(document, "")
+
+
+def _with_kind(value: Any, place: str) -> Iterator[tuple[Config, str]]:
+    if isinstance(value, dict):
+        if is_configuration(value):
+            yield _bare(value), place
+        for key, each in value.items():
+            yield from _with_kind(each, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _with_kind(each, f"{place}[{number}]")
+    elif isinstance(value, str) and KIND in value:
+        try:
+            inner = documents(value)
+        except ValueError:
+            return
+        for each in inner:
+            if isinstance(each, dict):
+                yield from _with_kind(each, place)
+
+
+def _with_flags(config: Config, flags: Any) -> Config:
+    """With the gates that flags of the same object set, which override those of the file."""
+    gates: dict[str, bool] = {}
+    for flag in flags if isinstance(flags, list) else ():
+        name, _, value = str(flag).partition("=")
+        if name == "--feature-gates":
+            pairs = (each.partition("=") for each in value.split(","))
+            gates |= {gate: text == "true" for gate, _, text in pairs}
+    return config | {"featureGates": {**(config.get("featureGates") or {}), **gates}} if gates else config
+
+
+def _kind(document: Any) -> str:
+    if not isinstance(document, dict):
+        return "no mapping"
+    if isinstance(document.get("kubeletconfig"), dict):
+        return "the answer of /configz"
+    kind, version = document.get("kind"), document.get("apiVersion")
+    return f"{kind} ({version})" if kind and version else f"{kind}" if kind else "an object without a kind"
+
+
+def _why_none(read: list[Any]) -> str:
+    expected = f"expected a {KIND} ({API_VERSION}), or an object of a tool that has one in it"
+    if all(each is None for each in read):
+        return f"it is empty; {expected}"
+    return f"it is {_kind(next(each for each in read if each is not None))}; {expected}"
+
+
+class Form(msgspec.Struct, frozen=True):
+    """What a kubelet makes of the form of a configuration."""
+
+    refused: tuple[str, ...] = ()
+    """Values that it cannot decode, or that are out of their range."""
+    dropped: tuple[str, ...] = ()
+    """Fields that it does not know, by their paths."""
+
+
+def form_of(config: Config, version: KubernetesVersion) -> Form:
+    """What a kubelet of that version makes of it, but for the names of feature gates and the value of the maximum delay."""
+    structs = kubelet_api().fields_of(version)
+    refused: list[str] = []
+    dropped: list[str] = []
+    _check_struct(config, KIND, "", structs, refused, dropped)
+    if not refused:
+        refused += _out_of_range(config)
+    return Form(tuple(refused), tuple(dropped))
+
+
+def _check_struct(
+    value: Mapping[Any, Any], name: str, place: str, structs: Mapping[str, Any], refused: list[str], dropped: list[str]
+) -> None:
+    fields = structs[name]
+    for key, each in value.items():
+        path = f"{place}.{key}" if place else str(key)
+        if key not in fields:
+            dropped.append(path)
+        elif path != MAXIMUM:
+            _check(each, fields[key], path, structs, refused, dropped)
+
+
+def _check(value: Any, go: str, path: str, structs: Mapping[str, Any], refused: list[str], dropped: list[str]) -> None:
+    """A value against its Go type; null leaves every field as it is."""
+    if value is None:
+        return
+    if go.startswith("[]"):
+        if _is_a(value, list, path, go, refused):
+            for number, each in enumerate(value):
+                _check(each, go[2:], f"{path}[{number}]", structs, refused, dropped)
+    elif go.startswith("map["):
+        if _is_a(value, dict, path, go, refused):
+            for key, each in value.items():
+                _check(each, go.partition("]")[2], f"{path}[{key}]", structs, refused, dropped)
+    elif go in structs:
+        if _is_a(value, dict, path, go, refused):
+            _check_struct(value, go, path, structs, refused, dropped)
+    elif go in _SCALARS and not _SCALARS[go](value):
+        refused.append(f"{path} is {json.dumps(value, default=str)}; a kubelet decodes it as {go}")
+
+
+def _is_a(value: Any, kind: type, path: str, go: str, refused: list[str]) -> bool:
+    if not isinstance(value, kind):
+        refused.append(f"{path} is {json.dumps(value, default=str)}; a kubelet decodes it as {go}")
+    return isinstance(value, kind)
+
+
+def _is_whole(bits: int) -> Callable[[Any], bool]:
+    least = 0 if bits < 0 else -(2 ** (bits - 1))
+    most = 2 ** (bits - 1) - 1 if bits > 0 else 2**-bits - 1
+    # JSON has one kind of number, so 110.0 and 1.1e2 are whole.
+    return lambda value: type(value) in (int, float) and value == int(value) and least <= value <= most
+
+
+def _is_duration(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and parse_duration_ns(value) is not None
+    except NotADuration:
+        return False
+
+
+_SCALARS: Mapping[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int32": _is_whole(32),
+    "int64": _is_whole(64),
+    "uint64": _is_whole(-64),
+    "float64": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "Duration": _is_duration,
+}
+
+RANGES: Mapping[str, tuple[float, float]] = {
+    "imageGCHighThresholdPercent": (0, 100),
+    "imageGCLowThresholdPercent": (0, 100),
+    "port": (0, 65535),
+    "readOnlyPort": (0, 65535),
+    "healthzPort": (0, 65535),
+    "oomScoreAdj": (-1000, 1000),
+    "maxOpenFiles": (0, float("inf")),
+    "maxPods": (0, float("inf")),
+    "podsPerCore": (0, float("inf")),
+    "registryPullQPS": (0, float("inf")),
+    "registryBurst": (0, float("inf")),
+    "eventRecordQPS": (0, float("inf")),
+    "eventBurst": (0, float("inf")),
+    "kubeAPIQPS": (0, float("inf")),
+    "kubeAPIBurst": (0, float("inf")),
+    "nodeLeaseDurationSeconds": (0, float("inf")),
+    "iptablesDropBit": (0, 31),
+    "iptablesMasqueradeBit": (0, 31),
+    "containerLogMaxFiles": (2, float("inf")),
+    "containerLogMaxWorkers": (1, float("inf")),
+    "maxParallelImagePulls": (1, float("inf")),
+}
+"""Fields and the values that a kubelet accepts: ValidateKubeletConfiguration."""
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "hairpinMode": ("none", "hairpin-veth", "promiscuous-bridge"),
+    "topologyManagerPolicy": ("none", "best-effort", "restricted", "single-numa-node"),
+    "topologyManagerScope": ("container", "pod"),
+    "memorySwap.swapBehavior": ("LimitedSwap", "NoSwap"),
+    "logging.format": ("text", "json"),
+}
+PERIODS: Mapping[str, tuple[str, str]] = {"cpuCFSQuotaPeriod": ("1ms", "1s")}
+ENFORCED = (
+    "pods",
+    "system-reserved",
+    "kube-reserved",
+    "system-reserved-compressible",
+    "kube-reserved-compressible",
+    "none",
+)
+CHECKED = (
+    "Checked: fields and their types, feature gates, crashLoopBackOff, and the ranges and values that files break most often. "
+    "Not checked: whatever else a kubelet validates, such as paths, reservations and eviction thresholds."
+)
+
+
+def _out_of_range(config: Config) -> Iterator[str]:
+    for field, (least, most) in RANGES.items():
+        value = config.get(field)
+        if value is not None and not least <= value <= most:
+            allowed = f"{least} to {most}" if most != float("inf") else f"{least} or more"
+            yield f"{field} is {value}; {allowed} is valid"
+    for path, values in CHOICES.items():
+        chosen = _at(config, path)
+        if chosen and chosen not in values:
+            yield f"{path} is {chosen!r}; valid are {', '.join(values)}"
+    for field, (shortest, longest) in PERIODS.items():
+        period = config.get(field)
+        if period and not parse_duration_ns(shortest) <= parse_duration_ns(period) <= parse_duration_ns(longest):
+            yield f"{field} is {period}; {shortest} to {longest} is valid"
+    yield from _in_company(config)
+
+
+def _in_company(config: Config) -> Iterator[str]:
+    """Values that are invalid beside others."""
+    low, high = config.get("imageGCLowThresholdPercent", 80), config.get("imageGCHighThresholdPercent", 85)
+    if low is not None and high is not None and low >= high:
+        yield f"imageGCLowThresholdPercent {low} must be less than imageGCHighThresholdPercent {high}"
+    if config.get("serializeImagePulls") and (config.get("maxParallelImagePulls") or 0) > 1:
+        yield "maxParallelImagePulls must not be larger than 1 while serializeImagePulls is true"
+    grace, critical = (
+        parse_duration_ns(config.get(field) or "0s")
+        for field in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
+    )
+    if critical > grace:
+        yield "shutdownGracePeriodCriticalPods must not be longer than shutdownGracePeriod"
+    if 0 < grace < NS_PER_S or 0 < critical < NS_PER_S:
+        yield "shutdownGracePeriod and shutdownGracePeriodCriticalPods must be 0 or at least 1 s"
+    oldest, youngest = (
+        parse_duration_ns(config.get(field) or "0s") for field in ("imageMaximumGCAge", "imageMinimumGCAge")
+    )
+    if 0 < oldest <= (youngest or 120 * NS_PER_S):
+        yield "imageMaximumGCAge must be longer than imageMinimumGCAge, which is 2 min by default"
+    enforced = config.get("enforceNodeAllocatable") or []
+    if unknown := [each for each in enforced if each not in ENFORCED]:
+        yield f"enforceNodeAllocatable has {', '.join(unknown)}; valid are {', '.join(ENFORCED)}"
+    if config.get("cgroupsPerQOS") is False and "pods" in (enforced or ["pods"]):
+        yield "cgroupsPerQOS must be true while enforceNodeAllocatable has pods, as it has by default"
+
+
+NS_PER_S = 10**9
+
+
+def _at(config: Config, path: str) -> Any:
+    found: Any = config
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found

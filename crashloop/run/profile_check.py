@@ -1,0 +1,73 @@
+"""What a kubelet makes of a configuration that a user has: a row of `crashloop profile check`."""
+
+from difflib import get_close_matches
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.kubelet_files import form_of
+from crashloop.model.config import Refusal
+from crashloop.model.gates import kubelet_version
+from crashloop.model.kubelet_api import kubelet_api
+from crashloop.profiles import RefusedFile, check_releases, read_profile, what_a_kubelet_makes_of
+from crashloop.run.analysis import curve_in_words
+from crashloop.spec.profile import KIND
+from crashloop.spec.version import KubernetesVersion
+
+ACCEPTED, REFUSED, UNREADABLE = "accepted", "refused", "unreadable"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration."""
+
+    profile: str
+    kubernetes: str
+    outcome: str
+    """`accepted`, `refused` by the kubelet, or `unreadable`: there is no configuration to be had."""
+    text: str
+    """The delays, or the reason."""
+    dropped: tuple[str, ...] = ()
+    """Fields that the kubelet does not know, by their paths."""
+    notes: tuple[str, ...] = ()
+
+    def shown(self) -> tuple[str, str, str, str]:
+        return self.profile, self.kubernetes, self.outcome, self.text
+
+    def document(self) -> dict[str, object]:
+        """As JSON."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+def checked(profile: str, version: KubernetesVersion) -> Row:
+    """What a kubelet makes of a profile, a file or a folder, in a cluster of that version."""
+    try:
+        loaded, notes = read_profile(profile)
+        check_releases((loaded,), version)
+    except UsageError as error:
+        outcome = REFUSED if isinstance(error, RefusedFile) else UNREADABLE
+        reason = str(error).splitlines()[0].partition('": ')
+        return Row(profile=profile, kubernetes=str(version), outcome=outcome, text=reason[2] or reason[0])
+    kubelet, made = kubelet_version(loaded, version), what_a_kubelet_makes_of(loaded, version)
+    dropped = form_of(loaded.merged, kubelet).dropped
+    is_refused = isinstance(made, Refusal)
+    return Row(
+        profile=profile,
+        kubernetes=str(kubelet),
+        outcome=REFUSED if is_refused else ACCEPTED,
+        text=made.text if isinstance(made, Refusal) else curve_in_words(loaded, version),
+        dropped=dropped,
+        notes=(*notes, *(f"the kubelet drops {_near(each, kubelet)}" for each in dropped)),
+    )
+
+
+def _near(path: str, version: KubernetesVersion) -> str:
+    """A dropped field, with the one that it looks like."""
+    parent, _, name = path.rpartition(".")
+    known = kubelet_api().fields_of(version)
+    fields = {each.lower(): each for each in known[KIND]} | {
+        each.lower(): each for struct in known.values() for each in struct
+    }
+    near = get_close_matches(name.lower(), fields, 1, 0.85)
+    if not near:
+        return path
+    return f"{path}, which it does not know (did you mean {f'{parent}.' if parent else ''}{fields[near[0]]}?)"

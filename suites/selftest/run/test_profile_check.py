@@ -1,0 +1,192 @@
+"""`crashloop profile check` answers as a kubelet of 1.37.1 did that was given each of these files (`kubelet --config FILE`)."""
+
+from pathlib import Path
+
+import pytest
+
+from crashloop.run.profile_check import ACCEPTED, REFUSED, UNREADABLE, Row, checked
+from crashloop.spec.version import KubernetesVersion
+
+V1_37 = KubernetesVersion(1, 37, 1)
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+FAST = "crashLoopBackOff: {maxContainerRestartPeriod: 1m0s}\n"
+TO_60_S = "0, 10, 20, 40, 60 s"
+
+TAKEN = [
+    "port: 0",
+    "readOnlyPort: 10255",
+    "evictionHard: {memory.available: '100Mi', foo.bar: '1'}",
+    "syncFrequency: 0s",
+    "serializeImagePulls: yes",
+    "maxParallelImagePulls: 5",
+    "featureGates: {EventedPLEG: true}",
+    "clusterDNS: [10.0.0.10]",
+    "registerWithTaints: [{key: a, effect: NoSchedule}]",
+    "logging: {flushFrequency: 5s}",
+    "systemReserved: {cpu: 100m}",
+    "maxPods: 110.0",
+    "crashLoopBackOff: null",
+    "crashLoopBackOff: {maxContainerRestartPeriod: 1m30s}",
+    "cgroupDriver: foo",
+    "imageMinimumGCAge: 1m\nimageMaximumGCAge: 2m",
+    "enforceNodeAllocatable: [none]",
+    "4: 5",
+    "metadata: {name: config}",
+]
+NOT_TAKEN = [
+    "maxPods: -1",
+    "maxPods: '110'",
+    "maxPods: 1.5",
+    "maxPods: 99999999999",
+    "podsPerCore: -3",
+    "port: 70000",
+    "oomScoreAdj: -2000",
+    "evictionHard:\n  memory.available: 100",
+    "evictionHard: [a]",
+    "syncFrequency: '10'",
+    "syncFrequency: 10",
+    "serializeImagePulls: 'false'",
+    "serializeImagePulls: true\nmaxParallelImagePulls: 5",
+    "maxParallelImagePulls: 0",
+    "containerLogMaxFiles: 1",
+    "topologyManagerPolicy: foo",
+    "featureGates: {KubeletPSI: true, Foo: true}",
+    "featureGates: []",
+    "featureGates: {NodeSwap: false}",
+    "featureGates: {GracefulNodeShutdown: false}",
+    'featureGates: {KubeletPSI: "true"}',
+    "clusterDNS: 10.0.0.10",
+    "authentication: {anonymous: {enabled: 'no'}}",
+    "authentication: {webhook: {cacheTTL: 2}}",
+    "memorySwap: {swapBehavior: Foo}",
+    "logging: {format: xml}",
+    "hairpinMode: foo",
+    "kubeAPIQPS: -1",
+    "nodeLeaseDurationSeconds: -1",
+    "imageGCHighThresholdPercent: 101",
+    "imageGCLowThresholdPercent: 90",
+    "shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s",
+    "shutdownGracePeriod: 0.5s",
+    "cgroupsPerQOS: false",
+    "systemReserved: {cpu: 1}",
+    "crashLoopBackOff: 5",
+    "crashLoopBackOff: {maxContainerRestartPeriod: 5}",
+    "cpuCFSQuotaPeriod: 2s",
+    "imageMaximumGCAge: 1s",
+    "enforceNodeAllocatable: [foo]",
+    "protectKernelDefaults: 1",
+]
+
+
+def row(folder: Path, text: str, name: str = "own.yaml") -> Row:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return checked(str(path), V1_37)
+
+
+@pytest.mark.parametrize("fields", TAKEN)
+def test_what_a_kubelet_takes_is_accepted(tmp_path: Path, fields: str) -> None:
+    assert row(tmp_path, f"{HEAD}{fields}\n").outcome == ACCEPTED
+
+
+@pytest.mark.parametrize("fields", NOT_TAKEN)
+def test_what_a_kubelet_does_not_take_is_refused(tmp_path: Path, fields: str) -> None:
+    assert row(tmp_path, f"{HEAD}{fields}\n").outcome == REFUSED
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"kubeletconfig": {"crashLoopBackOff":\t{"maxContainerRestartPeriod": "1m0s"}}}', "configz.json"),
+        (
+            f"kind: ConfigMap\napiVersion: v1\ndata:\n  kubelet: |\n    {(HEAD + FAST).replace(chr(10), chr(10) + '    ')}",
+            "map",
+        ),
+        (
+            "kind: KubeletConfig\napiVersion: machineconfiguration.openshift.io/v1\nspec:\n  kubeletConfig:\n    "
+            + FAST,
+            "o.yaml",
+        ),
+        ("apiVersion: v1alpha1\nkind: KubeletConfig\nconfig:\n  " + FAST, "talos.yaml"),
+        ("version: v1alpha1\nmachine:\n  kubelet:\n    extraConfig:\n      " + FAST, "machine.yaml"),
+        ("kubeletConfig:\n  " + FAST, "gke.yaml"),
+        (
+            "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      " + FAST,
+            "node.conf",
+        ),
+        (
+            "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nkubeadmConfigPatches:\n- |\n  "
+            + HEAD.replace("\n", "\n  ")
+            + FAST,
+            "k",
+        ),
+        ("kind: ClusterConfiguration\napiVersion: kubeadm.k8s.io/v1beta4\n---\n" + HEAD + FAST, "kubeadm.yaml"),
+        (HEAD + FAST + "---\nkind: InitConfiguration\napiVersion: kubeadm.k8s.io/v1beta4\n", "kubelet-first.yaml"),
+    ],
+    ids=[
+        "configz",
+        "configmap",
+        "openshift",
+        "talos",
+        "talos-machine",
+        "gke",
+        "eks",
+        "kind",
+        "kubeadm-first",
+        "kubelet-first",
+    ],
+)
+def test_a_configuration_is_found_where_tools_keep_it_and_that_is_said(tmp_path: Path, text: str, name: str) -> None:
+    found = row(tmp_path, text, name)
+    assert (found.outcome, found.text, len(found.notes)) == (ACCEPTED, TO_60_S, 1)
+
+
+def test_flags_of_a_node_config_set_gates(tmp_path: Path) -> None:
+    text = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      " + FAST
+    assert row(tmp_path, f"{text}    flags: ['--feature-gates=Foo=true,KubeletPSI=true']\n").text.endswith("gate: Foo")
+
+
+@pytest.mark.parametrize("text", ["", "---\n", f"{HEAD}---\n", f"---\n{HEAD}", f"{HEAD}---\n---\n"])
+def test_empty_documents_are_nothing_but_before_the_configuration(tmp_path: Path, text: str) -> None:
+    assert row(tmp_path, text).outcome == (ACCEPTED if HEAD in text else UNREADABLE)
+    assert row(tmp_path, f"---\n---\n{HEAD}").outcome == REFUSED
+
+
+def test_dropped_fields_are_listed_with_what_they_look_like(tmp_path: Path) -> None:
+    found = row(tmp_path, f"{HEAD}nodefs.available: 10%\ncrashLoopBackoff:\n  maxContainerRestartPeriod: 2s\n")
+    assert (found.outcome, found.dropped) == (ACCEPTED, ("nodefs.available", "crashLoopBackoff"))
+    assert found.notes[1] == (
+        "the kubelet drops crashLoopBackoff, which it does not know (did you mean crashLoopBackOff?)"
+    )
+
+
+def test_a_folder_is_a_drop_in_directory(tmp_path: Path) -> None:
+    (tmp_path / "10-a.conf").write_text(
+        f"{HEAD}crashLoopBackOff: {{maxContainerRestartPeriod: 20s}}\n", encoding="utf-8"
+    )
+    (tmp_path / "20-b.conf").write_text(f"{HEAD}{FAST}", encoding="utf-8")
+    assert checked(str(tmp_path), V1_37).text == TO_60_S
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/nowhere/kubelet.yaml", "nosuch"])
+def test_what_is_no_file_is_unreadable_in_one_sentence(name: str) -> None:
+    found = checked(name, V1_37)
+    assert found.outcome == UNREADABLE
+    assert found.text
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("kind: Pod\napiVersion: v1\n", UNREADABLE),
+        ("maxPods: {{ pods }}\n", UNREADABLE),
+        ("- 1\n", UNREADABLE),
+        ("kind: KubeletConfiguration\n" + FAST, REFUSED),
+        ("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1alpha1\n" + FAST, REFUSED),
+    ],
+    ids=["a-pod", "a-template", "a-list", "no-version", "another-version"],
+)
+def test_what_is_no_configuration_is_unreadable_and_what_none_can_decode_is_refused(
+    tmp_path: Path, text: str, outcome: str
+) -> None:
+    assert row(tmp_path, text).outcome == outcome
