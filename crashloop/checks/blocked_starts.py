@@ -27,7 +27,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import ObjectState, missing_dependencies
 from crashloop.restarts.evidence import blind_spot, leaves_ns, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import by_sandbox, ran
 from crashloop.restarts.outages import KubeletOutage, kubelet_outages
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
@@ -179,7 +179,9 @@ def _free_to_start(case: Case, spec: Container, back: ObjectState) -> _FreeToSta
     by_object = _FreeToStart(back.to_ns, back.line or 0, "the creation of what it needs", back.to_ns)
     if not case.scenario.pod.of_kind(ContainerKind.INIT):
         return by_object
-    since = next((each.since for each in owed_starts(case, case.pod) if each.container is spec), None)
+    since = next(
+        (each.since for each in owed_starts(case, case.pod, by_sandbox(case.pod)[0]) if each.container is spec), None
+    )
     if since is None or since.utc_ns is None:
         return None
     by_order = _FreeToStart(since.utc_ns, since.line, "what it waited for", back.to_ns)

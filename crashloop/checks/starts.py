@@ -17,11 +17,12 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
+from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import InSandbox, by_sandbox, ran
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
@@ -44,30 +45,41 @@ class Owed(msgspec.Struct, frozen=True):
 def check_first_start(case: Case, seen: Seen) -> Iterator[Finding]:
     """Each container MUST be started once every init container before it has succeeded, and every sidecar has started.
 
-    It MUST NOT be started before the startup probe of a sidecar before it has succeeded.
+    It MUST NOT be started before the startup probe of a sidecar before it has succeeded. In another sandbox a pod begins anew.
     """
     took: dict[str, float] = {}
-    for pod in case.pods:
-        yield from _before_startup_probe(case, pod)
-        for owed in (each for each in owed_starts(case, pod) if not any(missing_dependencies(case, each.container))):
-            began = _began(pod.instances(owed.container.name))
-            yield from _too_late(case, pod, owed, began)
+    for pod, there in ((each, there) for each in case.pods for there in by_sandbox(each)):
+        yield from _before_startup_probe(case, pod, there)
+        for owed in (
+            each for each in owed_starts(case, pod, there) if not any(missing_dependencies(case, each.container))
+        ):
+            began = _began(there.instances(owed.container.name))
+            yield from _too_late(case, pod, owed, began, there.until_ns)
             if began is not None and began.utc_ns is not None and owed.since.utc_ns is not None:
                 seen["starts"] += 1
                 took[owed.container.name] = round((began.utc_ns - owed.since.utc_ns) / 1e9, 3)
     seen.facts["first_start_s"] = took
 
 
-def owed_starts(case: Case, pod: PodHistory) -> Iterator[Owed]:
-    """Every init and regular container of a pod that is owed a start, in the order of the starts."""
-    since = pod.created if case.prediction.admission is Admission.RUNS else None
+def owed_starts(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Owed]:
+    """Every init and regular container of a pod that is owed a start in a sandbox, in the order of the starts."""
+    since = (there.since or pod.created) if case.prediction.admission is Admission.RUNS else None
     for init in case.scenario.pod.of_kind(ContainerKind.INIT):
         if since is None:
             return
         yield Owed(init, since)
-        since = _lets_go(init, pod.instances(init.name))
+        since = _lets_go(init, there.instances(init.name))
     if since is not None:
-        yield from (Owed(each, since) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR))
+        regular = case.scenario.pod.of_kind(ContainerKind.REGULAR)
+        yield from (Owed(each, since) for each in regular if not _is_done(case, pod, there, each))
+
+
+def _is_done(case: Case, pod: PodHistory, there: InSandbox, container: Container) -> bool:
+    """Whether it had ended for good before a sandbox was made: whether such a container runs again there is not for this rule."""
+    if there.since is None:
+        return False
+    before = [each for each in ran(pod, container.name) if (each.begun_ns or 0) < (there.since.utc_ns or 0)]
+    return bool(before) and case.decided(container.name, before[-1]).decision is Decision.STOP
 
 
 def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
@@ -88,18 +100,18 @@ def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
     return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
 
 
-def _before_startup_probe(case: Case, pod: PodHistory) -> Iterator[Finding]:
+def _before_startup_probe(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Finding]:
     """Containers that began before the startup probe of a sidecar before them had succeeded."""
     inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
     for index, init in enumerate(inits):
         probe = startup_probe(init) if init.is_sidecar else None
         if probe is None:
             continue
-        instances = pod.instances(init.name)
+        instances = there.instances(init.name)
         success = first_success(instances, probe)
         is_lost = is_journal_lost(case, pod) or any(each.journal_started is None for each in instances)
         for held in (*inits[index + 1 :], *regulars):
-            began = _began(pod.instances(held.name))
+            began = _began(there.instances(held.name))
             if began is None or began.utc_ns is None:
                 continue
             if success is None or (success.utc_ns or 0) >= began.utc_ns + began.resolution_ns:
@@ -116,10 +128,10 @@ def _lasts(sidecar: Instance) -> bool:
     return sidecar.start is not None and (sidecar.exit is None or is_long)
 
 
-def _too_late(case: Case, pod: PodHistory, owed: Owed, began: Fact | None) -> Iterator[Finding]:
-    """A start after the longest wait, or none; what RestartAllContainers interrupts is left open."""
-    since_ns = owed.since.utc_ns
-    ends_ns = [case.recording.end_ns, owed_until_ns(case, pod) or case.recording.end_ns]
+def _too_late(case: Case, pod: PodHistory, owed: Owed, began: Fact | None, until_ns: int | None) -> Iterator[Finding]:
+    """A start after the longest wait, or none until then; what RestartAllContainers interrupts is left open."""
+    since_ns, end_ns = owed.since.utc_ns, case.recording.end_ns
+    ends_ns = [end_ns, owed_until_ns(case, pod) or end_ns, until_ns or end_ns]
     until_ns = min(ends_ns) if began is None else began.utc_ns
     if since_ns is None or until_ns is None or (late_s := (until_ns - since_ns) / 1e9 - STARTED_WITHIN_S) <= 0:
         return
@@ -148,14 +160,25 @@ def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
     """Init containers MUST be started one after the other in their order, and then the regular ones in theirs.
 
     An init container is done when it has exited with 0, a sidecar and a regular container when it has started. A container whose
-    ConfigMap or Secret was missing starts when it can, so its place is left open.
+    ConfigMap or Secret was missing starts when it can, so its place is left open. In another sandbox a pod begins anew.
     """
     pod = case.scenario.pod
     in_turn = (*pod.of_kind(ContainerKind.INIT), *pod.of_kind(ContainerKind.REGULAR))
-    order = [(each, ran(case.pod, each.name)) for each in in_turn if not any(missing_dependencies(case, each))]
-    starts = sorted((began.utc_ns or 0, each.name) for each, instances in order if (began := _began(instances)))
-    seen.facts["order"] = [name for _, name in starts]
-    yield from (_never_started(case, each) for each, instances in order if not instances)
+    orders = [
+        [(each, there.ran(each.name)) for each in in_turn if not any(missing_dependencies(case, each))]
+        for there in by_sandbox(case.pod)
+    ]
+    begun = (
+        (began.utc_ns or 0, each.name) for order in orders for each, instances in order if (began := _began(instances))
+    )
+    seen.facts["order"] = [name for _, name in sorted(begun)]
+    yield from (_never_started(case, each) for each, instances in orders[0] if not instances)
+    for order in orders:
+        yield from _out_of_order(order)
+
+
+def _out_of_order(order: Sequence[tuple[Container, tuple[Instance, ...]]]) -> Iterator[Finding]:
+    """Containers that began in a sandbox before those that come before them let them."""
     for (before, earlier), (after, later) in pairwise(order):
         done, began = _let_next_start(before, earlier), _began(later)
         if began is None or began.utc_ns is None:
@@ -202,7 +225,8 @@ def check_starts_once(case: Case, seen: Seen) -> Iterator[Finding]:
             elif instances[1:] and spec.program.known and not spec.program.exits and not _is_killed(case, spec):
                 lines = instances[1].lines[:1]
                 yield fail(f'"{spec.name}" was started again {at_lines(lines)}; it was to start once.', *lines)
-        yield from _before_init(case, pod)
+        for there in by_sandbox(pod):
+            yield from _before_init(case, there)
 
 
 def _is_killed(case: Case, spec: Container) -> bool:
@@ -232,18 +256,18 @@ def _overlapping(case: Case, pod: PodHistory, container: str, instances: Sequenc
             yield fail(f'"{container}" was started {at_lines(lines)} before the instance before it had exited.', *lines)
 
 
-def _before_init(case: Case, pod: PodHistory) -> Iterator[Finding]:
-    """Regular containers that started before every regular init container had exited 0."""
+def _before_init(case: Case, there: InSandbox) -> Iterator[Finding]:
+    """Regular containers that started in a sandbox before every regular init container had exited 0 there."""
     inits = [each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar]
     done_ns, done_line = 0, 0
     for init in inits:
-        success = next((each.exit for each in ran(pod, init.name) if each.exit_code == 0 and each.exit), None)
+        success = next((each.exit for each in there.ran(init.name) if each.exit_code == 0 and each.exit), None)
         if success is None or success.utc_ns is None:
             done_ns, done_line = case.recording.end_ns, 0
             break
         done_ns, done_line = max((done_ns, done_line), (success.utc_ns, success.line))
     for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR) if inits else ():
-        start = next((each.start for each in ran(pod, spec.name)[:1]), None)
+        start = next((each.start for each in there.ran(spec.name)[:1]), None)
         if start is not None and start.utc_ns is not None and start.utc_ns < done_ns:
             lines = tuple(line for line in (start.line, done_line) if line)
             yield fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)

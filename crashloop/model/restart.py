@@ -93,6 +93,8 @@ def decide(
     if container.is_sidecar:
         return Decided(Decision.RESTART, "a sidecar is always restarted")
     if container.kind is ContainerKind.INIT and exit_code == 0:
+        if sandbox_lost and pod.restart_policy is not RestartPolicy.NEVER:
+            return Decided(Decision.RESTART, "another sandbox runs all init containers again")
         return Decided(Decision.STOP, "an init container that exits 0 is done")
     policy, owner = effective_policy(pod, container, gates, version)
     if sandbox_lost and policy is RestartPolicy.NEVER and _runs_again(pod, container, deviations):

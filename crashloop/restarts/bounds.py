@@ -181,13 +181,20 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
 
 
 def awaits_init(case: Case, restart: Restart) -> bool:
-    """Whether init containers run again before the restart: then it comes when they are done, which nobody promises."""
-    pod = case.scenario.pod
-    return (
-        restart.decided.decision is Decision.RESTART_ALL
-        and pod.container(restart.container).kind is ContainerKind.REGULAR
-        and bool(pod.of_kind(ContainerKind.INIT))
-    )
+    """Whether init containers run again before the restart: then it comes when they are done, which nobody promises.
+
+    That is so after RestartAllContainers, and in another sandbox, which also runs again what had ended in the one before: when
+    each is owed a start there is for `checks.starts`.
+    """
+    inits = case.scenario.pod.of_kind(ContainerKind.INIT)
+    is_regular = case.scenario.pod.container(restart.container).kind is ContainerKind.REGULAR
+    if restart.decided.decision is Decision.RESTART_ALL:
+        return is_regular and bool(inits)
+    lost_ns = case.sandbox_killed_ns(restart.previous, restart.next) if restart.exit is not None else None
+    if lost_ns is None or not inits:
+        return False
+    ended_ns = restart.previous.exit_ns or 0
+    return is_regular or restart.container != inits[0].name or ended_ns < lost_ns
 
 
 def key_of(restart: Restart) -> RestartKey:

@@ -104,9 +104,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         from_ns = instance.begun_ns or 0
         if instance.exit_ns is None:
             return None
-        # A container that is being created meanwhile comes into the sandbox that is gone.
+        # A first instance that is being created meanwhile comes into the sandbox that is gone.
         made_ns = [each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.phase == "created"]
-        since_ns = max((each for each in made_ns if each <= from_ns), default=from_ns)
+        since_ns = max((each for each in made_ns if each <= from_ns and instance.ordinal == 0), default=from_ns)
         return next((each.t_ns for each in kills if each.ok and since_ns <= each.t_ns <= (until_ns or 0)), None)
 
     def decided(

@@ -6,9 +6,11 @@ such, so the exited one before it is removed: from then on the kubelet knows of 
 Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers; pkg/kubelet/kubelet.go, ContainerGCPeriod.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -46,6 +48,48 @@ def _removed_while_created(instance: Instance, following: Instance) -> int | Non
     gone_ns = started.utc_ns + PASS_NS if exited is None or exited.utc_ns is None else exited.utc_ns
     ends_ns = min(started.utc_ns + PASS_NS, gone_ns)
     return removed.utc_ns if created.utc_ns + created.resolution_ns < removed.utc_ns < ends_ns else None
+
+
+class InSandbox(NamedTuple):
+    """What the runtime showed of a pod in one of its sandboxes."""
+
+    since: Fact | None
+    """The creation of the sandbox; None of the first."""
+    until_ns: int | None
+    """The creation of the next one, UTC; None of the last."""
+    containers: Mapping[str, tuple[Instance, ...]]
+
+    def instances(self, container: str) -> tuple[Instance, ...]:
+        """In order."""
+        return self.containers.get(container, ())
+
+    def ran(self, container: str) -> tuple[Instance, ...]:
+        """Those whose process ran."""
+        return tuple(each for each in self.instances(container) if each.has_run)
+
+
+def by_sandbox(pod: PodHistory) -> tuple[InSandbox, ...]:
+    """The pod in each of its sandboxes, by the time at which instances began; a sandbox in which nothing began was an attempt."""
+    made: dict[str, Fact] = {}
+    for event in pod.sandboxes:
+        if event.phase in ("created", "started") and event.fact.utc_ns is not None:
+            made.setdefault(event.sandbox_id, event.fact)
+    facts = sorted(made.values(), key=lambda fact: fact.utc_ns or 0)
+    begins_ns = [fact.utc_ns or 0 for fact in facts]
+    found: dict[int, dict[str, tuple[Instance, ...]]] = {}
+    for name, instances in pod.containers.items():
+        for each in instances:
+            number = max(0, bisect_right(begins_ns, each.begun_ns or 0) - 1)
+            containers = found.setdefault(number, {})
+            containers[name] = (*containers.get(name, ()), each)
+    if facts and len(facts) - 1 not in found and found:
+        found[len(facts) - 1] = {}
+    numbers = sorted(found) or [0]
+    ends_ns = (*(begins_ns[number] for number in numbers[1:]), None)
+    return tuple(
+        InSandbox(facts[number] if place else None, until_ns, found.get(number, {}))
+        for place, (number, until_ns) in enumerate(zip(numbers, ends_ns, strict=True))
+    )
 
 
 def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:

@@ -275,6 +275,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     reset_kills_ephemeral: bool = False
     reset_repeats_ephemeral: bool = False
     """Starts a second instance of each ephemeral container beside the first."""
+    new_sandbox_inits: str = "all"
+    """The init containers that another sandbox runs before the regular ones: all, first, none, or all beside them."""
     awaits_init_after_reset: bool = True
     reset_keeps_logs: str = "all"
     """The logs that RestartAllContainers keeps: all, none, others (not that of its source), or source (only that)."""

@@ -56,6 +56,7 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     if actions.kill_pod:
         return actions
     awaits_init = policies.behaviour.awaits_init_after_reset if pod.was_reset else policies.behaviour.waits_for_init
+    awaits_init &= pod.sandboxes < 2 or policies.behaviour.new_sandbox_inits != "beside"
     if not initialized and awaits_init:
         return actions
     actions = _regular(pod, view, policies, probed, actions)
@@ -157,8 +158,11 @@ def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Ac
         return actions
     actions.create_sandbox = True
     actions.starts = [*pod.ephemerals, *pod.inits[:1]] if pod.inits else [*pod.ephemerals, *waiting]
-    if not policies.behaviour.waits_for_init:
+    again = policies.behaviour.new_sandbox_inits if pod.sandboxes else "all"
+    if not policies.behaviour.waits_for_init or again == "beside":
         actions.starts = [*pod.ephemerals, *pod.inits[:1], *waiting]
+    if again == "none":
+        actions.starts = [*pod.ephemerals, *waiting]
     if policies.delays_sidecars and pod.inits and pod.inits[0].is_sidecar:
         actions.starts = [*pod.ephemerals, *waiting]
     return actions
@@ -166,8 +170,10 @@ def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Ac
 
 def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, actions: Actions) -> bool:
     """Plan the init containers; whether regular containers may start."""
+    inits = {"first": pod.inits[:1], "none": ()}.get(policies.behaviour.new_sandbox_inits, pod.inits)
+    inits = inits if pod.sandboxes > 1 else pod.inits
     past = any(_here(container, pod, view) is not None for container in pod.regulars)
-    for index, container in enumerate(pod.inits):
+    for index, container in enumerate(inits):
         newest = _here(container, pod, view)
         begun = past or any(_here(later, pod, view) is not None for later in pod.inits[index + 1 :])
         if container.is_sidecar:

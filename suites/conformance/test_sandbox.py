@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod, restart_in
+from crashloop.spec.pod import Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -87,3 +87,35 @@ def test_a_container_that_waits_keeps_its_delay_without_its_sandbox() -> Iterato
         of="setup",
         restarts=4,
     )
+
+
+def anew(name: str, *inits: Container, policy: RestartPolicy = ALWAYS) -> PodScenario:
+    """The sandbox is killed while the application behind init containers runs."""
+    return PodScenario(
+        name=name,
+        profile="max-2s",
+        pod=Pod(containers=(*inits, app(HOLDS)), restart_policy=policy),
+        until=Until(restarts={"app": 1}, quiet_s=2, at_most_s=QUICK_WATCH_S),
+        interventions=(after_restart(0, InterventionKind.KILL_SANDBOX, of=inits[-1].name, after_s=4),),
+    )
+
+
+BEHIND_INIT = anew("sandbox-killed-behind-init", init(runs((2, 0), (6, 0))), init(runs((1, 0), (1, 0)), name="second"))
+BEHIND_FAILING_INIT = anew(
+    "sandbox-killed-behind-failing-init",
+    init(runs((1, 0), (1, 1), (1, 0))),
+    init(runs((1, 0), (2, 0)), name="second"),
+)
+
+
+@requirement("RULES-29")
+def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
+    yield BEHIND_INIT
+    yield anew("sandbox-killed-behind-init-on-failure", init(runs((1, 0), (3, 0))), policy=ON_FAILURE)
+    yield BEHIND_FAILING_INIT
+
+
+@requirement("OVH-14")
+def test_another_sandbox_starts_its_containers_in_their_order() -> Iterator[Scenario]:
+    yield BEHIND_INIT
+    yield BEHIND_FAILING_INIT

@@ -92,6 +92,15 @@ class DecisionFault(Fault):
         {"liveness_in_first_life": True},
     )
     INIT_REPEATED = "runs a completed init container again", {"repeats_init": True}
+    SANDBOX_BESIDE_INIT = (
+        "starts regular containers beside the init containers in another sandbox",
+        {"new_sandbox_inits": "beside"},
+    )
+    SANDBOX_FIRST_INIT_ONLY = (
+        "runs only the first init container again in another sandbox",
+        {"new_sandbox_inits": "first"},
+    )
+    SANDBOX_WITHOUT_INIT = "runs no init container again in another sandbox", {"new_sandbox_inits": "none"}
     INIT_NOT_AWAITED = "starts regular containers before the init containers are done", {"waits_for_init": False}
     SIDECARS_LAST_BY_GATE = (
         "starts sidecars after the regular containers where the gate of restart rules is on",
