@@ -53,7 +53,7 @@ conformance: setup ## Judge the quick scope on real kubelets (minutes)
 conformance-full: setup ## Judge the full scope (about 20 minutes)
 	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
 
-versions: python tools ## Judge kubelets of 1.34 to 1.37 in one cluster (5 minutes; 8 more for each release that is not in the cache)
+versions: python tools ## Judge kubelets of every release that can join in one cluster (5 minutes; 8 more for each release that is not in the cache)
 	$(BIN)/crashloop setup --every-release
 	$(BIN)/crashloop run --scope versions $(PYTEST_ARGS)
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import yaml
 
-from crashloop.run.kinds import PINNED
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import PINNED, KubernetesVersion
 
 PAGE = Path(__file__).parents[1] / "crashloop/model/kubelet_api.yaml"
 GATE_FILES = {
