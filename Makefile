@@ -17,7 +17,7 @@ export TAG ?=
 # Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -53,7 +53,7 @@ conformance: setup ## Judge the quick scope on real kubelets (minutes)
 conformance-full: setup ## Judge the full scope (about 20 minutes)
 	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
 
-versions: python tools ## Judge kubelets of 1.34 to 1.37 in one cluster (5 minutes; 8 more for each release that is not in the cache)
+versions: python tools ## Judge kubelets of every release that can join in one cluster (5 minutes; 8 more for each release that is not in the cache)
 	$(BIN)/crashloop setup --every-release
 	$(BIN)/crashloop run --scope versions $(PYTEST_ARGS)
 
@@ -69,6 +69,14 @@ lint: python ## Format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --no-progress --quiet .github action.yml
+
+generated: python ## Write every generated page and data file that needs no run (needs Go; the last, the fault matrix, takes minutes)
+	$(BIN)/python -m tools.kubelet_api
+	$(BIN)/python -m tools.default_costs --write
+	$(BIN)/python -m tools.coverage --write
+	$(BIN)/python -m tools.cli_reference --write
+	$(BIN)/python -m tools.schemas docs/schema
+	$(BIN)/python -m tools.fault_matrix --write
 
 workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)
 	go run $(ACTIONLINT)

@@ -30,6 +30,7 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
+from crashloop.spec.version import DEFAULT_VERSION
 
 TARGET_S, TARGET_MB = 10.0, 500.0
 REQUIREMENTS = ("CAP-3", "CAP-4", "BACKOFF-4", "RULES-22")
@@ -59,7 +60,7 @@ def happenings(of: PodScenario, restarts: int) -> Iterator[Happening]:
     begin = {
         "format": HISTORY_FORMAT,
         "scenario": msgspec.to_builtins(of),
-        "kubernetes_version": "1.37.1",
+        "kubernetes_version": DEFAULT_VERSION,
         "profile": of.profile,
     }
     yield -2.0, Channel.RECORDER, Kind.BEGIN, begin, False
@@ -126,7 +127,7 @@ def write_run(root: Path, events: int, histories: int) -> int:
     plan = Plan(
         suite="bench",
         provider="none",
-        kubernetes_version="1.37.1",
+        kubernetes_version=DEFAULT_VERSION,
         scope="quick",
         profiles=(PROFILE,),
         scenarios=scenarios,

@@ -14,7 +14,7 @@ import msgspec
 import platformdirs
 
 from crashloop.errors import UsageError
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import DEFAULT_VERSION, KubernetesVersion
 
 APP = "crashloop"
 SYSTEM_STATE = Path("/var/lib/crashloop")
@@ -62,7 +62,7 @@ class Downloads(msgspec.Struct, frozen=True, kw_only=True):
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
     """Default versions. One set for all providers; verified to work together."""
 
-    kubernetes: str = "1.37.1"
+    kubernetes: str = DEFAULT_VERSION
     """Default: the newest release that the committed Go module builds. --kubernetes-version, CRASHLOOP_KUBERNETES_VERSION."""
     etcd: str = "3.7.0"
     """cmd/kubeadm/app/constants/constants.go@v1.37.1, DefaultEtcdVersion; serves the API servers of 1.33 to 1.37."""

@@ -2,10 +2,9 @@
 
     python -m tools.kubelet_api            # writes crashloop/model/kubelet_api.yaml
 
-The newest release keeps the history of each gate that it has (`VersionedSpecs`), so one source gives their states in every
-release; gates that are gone by then are only known by name (`crashloop.model.gate_names`). Fields are those of
-`KubeletConfiguration` and what it contains, in k8s.io/kubelet/config/v1beta1/types.go of each release, with their Go types.
-Go fetches the modules that are missing.
+Gates are those of each release's own sources: a later one may give a gate a history that is older than itself.
+Fields are those of `KubeletConfiguration` and what it contains, in k8s.io/kubelet/config/v1beta1/types.go of each release, with
+their Go types. Go fetches the modules that are missing.
 """
 
 import json
@@ -16,8 +15,7 @@ from typing import Any
 
 import yaml
 
-from crashloop.run.kinds import PINNED
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import PINNED, KubernetesVersion
 
 PAGE = Path(__file__).parents[1] / "crashloop/model/kubelet_api.yaml"
 GATE_FILES = {
@@ -33,29 +31,36 @@ GATE_FILES = {
     "k8s.io/client-go": ("features/known_features.go",),
 }
 _CONSTANT = re.compile(r'^\s*(\w+)\s+(?:\w+\.)?Feature\s+=\s+"(\w+)"', re.MULTILINE)
-_ENTRY = re.compile(r"^\t+(?:\w+\.)?(\w+): (?:\w+\.VersionedSpecs)?\{\n(.*?)^\t+\},", re.MULTILINE | re.DOTALL)
-_SPEC = re.compile(
-    r'MustParse\("(\d+)\.(\d+)"\), Default: (true|false), PreRelease: (?:\w+\.)?\w+(, LockToDefault: true)?'
+_ENTRY = re.compile(
+    r"^\t+(?:\w+\.)?(\w+): +(?:\w+\.VersionedSpecs)?(?:\{\n(.*?)^\t+\},|(\{.*?\}),)", re.MULTILINE | re.DOTALL
 )
+_SPEC = re.compile(r"\{([^{}]*PreRelease:[^{}]*)\}")
+_SINCE = re.compile(r'MustParse\("(\d+)\.(\d+)"\)')
+_STAGE = re.compile(r"PreRelease: *(?:\w+\.)?(\w+)")
+STAGES = {"Alpha": "alpha", "Beta": "beta", "GA": "stable", "Deprecated": "deprecated"}
 _NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+): +\{([^}]+)\}", re.MULTILINE)
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\t\w+ +(\S+) +`json:"(\w+)', re.MULTILINE)
 _NAMED = re.compile(r"^type (\w+) (string|int32)$", re.MULTILINE)
 
 
-def module(path: str, version: str) -> Path:
+def at_version(path: str, release: str) -> str:
+    """The module as it belongs to a version of Kubernetes."""
+    return f"{path}@v{release if path == 'k8s.io/kubernetes' else release.replace('1.', '0.', 1)}"
+
+
+def module(path: str, release: str) -> Path:
     """The folder of a module's sources. Raises CalledProcessError if Go cannot fetch it."""
     answer = subprocess.run(
-        ["go", "mod", "download", "-json", f"{path}@v{version}"], capture_output=True, text=True, check=True
+        ["go", "mod", "download", "-json", at_version(path, release)], capture_output=True, text=True, check=True
     )
     return Path(json.loads(answer.stdout)["Dir"])
 
 
-def gates(newest: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The states of each gate in the releases that are known, and the gates that a gate needs."""
-    staging = newest.replace("1.", "0.", 1)
+def gates(release: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The state of each gate that a release has, and the gates that a gate needs there."""
     texts = [
-        (module(path, newest if path == "k8s.io/kubernetes" else staging) / file).read_text(encoding="utf-8")
+        (module(path, release) / file).read_text(encoding="utf-8")
         for path, files in GATE_FILES.items()
         for file in files
     ]
@@ -63,30 +68,32 @@ def gates(newest: str) -> tuple[dict[str, str], dict[str, list[str]]]:
     states: dict[str, str] = {}
     needs: dict[str, list[str]] = {}
     for text in texts:
-        for constant, body in _ENTRY.findall(text):
-            specs = [((int(a), int(b)), on == "true", bool(locked)) for a, b, on, locked in _SPEC.findall(body)]
-            if specs:
-                found = [_state(specs, KubernetesVersion.parse(each).release) for each in PINNED]
-                if set(found) != {"-"}:
-                    states.setdefault(names.get(constant, constant), " ".join(found))
+        for constant, body, line in _ENTRY.findall(text):
+            state = _state(_SPEC.findall(body or line), KubernetesVersion.parse(release).release)
+            if state is not None:
+                states.setdefault(names.get(constant, constant), state)
         table = text.partition("FeatureGateDependencies = ")[2].partition("\n}\n")[0]
         for constant, listed in _NEEDS.findall(table):
             wanted = [each.strip().rpartition(".")[2] for each in listed.split(",") if each.strip()]
             needs[names.get(constant, constant)] = [names.get(each, each) for each in wanted]
-    return dict(sorted(states.items())), dict(sorted(needs.items()))
+    return states, dict(sorted(needs.items()))
 
 
-def _state(specs: list[tuple[tuple[int, int], bool, bool]], release: tuple[int, int]) -> str:
-    """`-`: not there yet; on or off by default, or locked to that."""
-    *_, newest = [None, *(each for each in specs if each[0] <= release)]
-    if newest is None:
-        return "-"
-    return ("locked-" if newest[2] else "") + ("on" if newest[1] else "off")
+def _state(specs: list[str], release: tuple[int, int]) -> str | None:
+    """On or off by default, or locked to that, and the stage; None if the release does not have the gate yet."""
+    for spec in reversed(specs):
+        since = _SINCE.search(spec)
+        if since is None or (int(since[1]), int(since[2])) <= release:
+            locked = "locked-" if "LockToDefault: true" in spec else ""
+            stage = _STAGE.search(spec)
+            default = "on" if re.search(r"\bDefault: +true", spec) else "off"
+            return f"{locked}{default}/{STAGES[stage[1] if stage else '']}"
+    return None
 
 
 def fields(version: str) -> dict[str, dict[str, str]]:
     """The fields of KubeletConfiguration and of every struct that it contains, with their Go types."""
-    source = module("k8s.io/kubelet", version.replace("1.", "0.", 1)) / "config/v1beta1/types.go"
+    source = module("k8s.io/kubelet", version) / "config/v1beta1/types.go"
     text = source.read_text(encoding="utf-8")
     structs = {name: {json_name: go for go, json_name in _FIELD.findall(body)} for name, body in _STRUCT.findall(text)}
     plain = dict(_NAMED.findall(text))
@@ -110,8 +117,11 @@ def _go_type(go: str, plain: dict[str, str]) -> str:
 
 def generated() -> str:
     """The text of the file."""
-    newest = max(PINNED, key=KubernetesVersion.parse)
-    states, needs = gates(newest)
+    by_version = [gates(version) for version in PINNED]
+    names = sorted({name for states, _ in by_version for name in states})
+    all_states = {name: " ".join(states.get(name, "-") for states, _ in by_version) for name in names}
+    releases = [KubernetesVersion.parse(version).release for version in PINNED]
+    needs = {f"{major}.{minor}": needs for (major, minor), (_, needs) in zip(releases, by_version, strict=True)}
     by_release: dict[str, Any] = {}
     before: dict[str, dict[str, str]] = {}
     for version in PINNED:
@@ -122,7 +132,7 @@ def generated() -> str:
         by_release[".".join(version.split(".")[:2])] = {"added": added, "gone": gone}
         before = now
     head = f"# Written by python -m tools.kubelet_api from the sources of {', '.join(PINNED)}.\n"
-    document = {"releases": [*by_release], "gates": states, "needs": needs, "fields": by_release}
+    document = {"releases": [*by_release], "gates": all_states, "needs": needs, "fields": by_release}
     return head + yaml.safe_dump(document, sort_keys=False, width=120)
 
 

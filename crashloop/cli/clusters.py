@@ -143,8 +143,8 @@ def setup(
     from crashloop.cluster.binaries.ensure import ensure_binaries
     from crashloop.cluster.images import ensure_image_archive
     from crashloop.progress import default_progress
-    from crashloop.run.kinds import PINNED
     from crashloop.settings import resolve_settings
+    from crashloop.spec.version import PINNED
 
     settings, progress = resolve_settings(), default_progress()
     if every_release and kubernetes_version is not None:

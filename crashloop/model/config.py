@@ -21,7 +21,6 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.model.gates import (
-    DEPENDENCIES,
     GateState,
     default_gates,
     effective_gates,
@@ -118,7 +117,7 @@ def effective_curve(
     except NotADuration as error:
         return Refusal(kind=RefusalKind.NOT_A_DURATION, text=str(error))
     gates = effective_gates(profile, version)
-    refusal = _gate_refusal(profile, kubelet_version(profile, version), gates, deviations)
+    refusal = _gate_refusal(profile, kubelet_version(profile, version), deviations)
     if refusal is not None:
         return refusal
     if period_ns is not UNSET and not gates[MAX_PERIOD_GATE] and GATE_OFF_REFUSES_START not in deviations:
@@ -184,9 +183,7 @@ def _default_period_ns(gates: dict[str, bool], deviations: frozenset[str]) -> in
     return round((REDUCED_CURVE if reduced else DEFAULT_CURVE).maximum_s * 10**9)
 
 
-def _gate_refusal(
-    profile: KubeletProfile, version: KubernetesVersion, gates: dict[str, bool], deviations: frozenset[str]
-) -> Refusal | None:
+def _gate_refusal(profile: KubeletProfile, version: KubernetesVersion, deviations: frozenset[str]) -> Refusal | None:
     """Step 2. Defaulting panics on these: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1."""
     states = {gate: gate_state(gate, version) for gate in profile.feature_gates}
     if unknown := [gate for gate, state in states.items() if state is GateState.ABSENT]:
@@ -197,13 +194,7 @@ def _gate_refusal(
             text = f"cannot set feature gate {gate} to {value}, feature is locked to {locked}"
             return _panic(RefusalKind.LOCKED_GATE, text)
     for gate, missing in unmet(profile.feature_gates, version).items():
-        return _panic(
-            RefusalKind.GATE_DEPENDENCY,
-            f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
-        )
-    for gate, needed in DEPENDENCIES.items():
-        missing = [each for each in needed if not gates.get(each, False)]
-        if gates.get(gate, False) and missing and not _rolls_back(profile, gate, missing, deviations):
+        if not _rolls_back(profile, gate, missing, deviations):
             return _panic(
                 RefusalKind.GATE_DEPENDENCY,
                 f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",

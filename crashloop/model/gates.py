@@ -1,17 +1,16 @@
 """The feature gates of a release, and the effective gates of a node.
 
-Theory of operation. The table has one row per gate that bears on restarts, one column per release. The effective gates are
-the defaults of the node's release, overlaid with its profile's. A gate without a row bears on no restart; what a kubelet makes of
-it is in `crashloop.model.kubelet_api`, generated from the sources.
-Source of the table: pkg/features/kube_features.go at v1.33.13, v1.34.8, v1.35.4, v1.36.3 and v1.37.1.
+Theory of operation. Which gates a release has, with default, stage, lock and needs, is generated from its sources
+(`crashloop.model.kubelet_api`); this module names those that bear on restarts. The effective gates are the defaults of the
+node's release, overlaid with its profile's.
 """
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 
 from crashloop.errors import UsageError
-from crashloop.model.gate_names import gate_names
-from crashloop.model.kubelet_api import kubelet_api
+from crashloop.model.kubelet_api import GateSpec, known_gates
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -37,36 +36,43 @@ class GateState(StrEnum):
     """Deprecated: setting it to true is an error."""
 
 
-_STATES = {"-": GateState.ABSENT, "off": GateState.OFF, "on": GateState.ON} | {
-    "locked-on": GateState.LOCKED,
-    "locked-off": GateState.LOCKED_OFF,
-}
-_FIRST_WITH_NEEDS = (1, 35)
-"""The first release whose kubelets check what a gate needs: k8s.io/component-base/featuregate/feature_gate.go@v0.35.4."""
-_NONE, _OFF, _ON, _LOCK = GateState.ABSENT, GateState.OFF, GateState.ON, GateState.LOCKED
-
-# fmt: off
-GATES: dict[str, tuple[GateState, ...]] = {
-    #                                           1.33   1.34   1.35   1.36   1.37
-    MAX_PERIOD_GATE:                           (_OFF,  _OFF,  _ON,   _ON,   _ON),
-    REDUCED_DECAY_GATE:                        (_OFF,  _OFF,  _OFF,  _OFF,  _OFF),
-    RESTART_RULES_GATE:                        (_NONE, _OFF,  _ON,   _ON,   _ON),
-    RESTART_ALL_GATE:                          (_NONE, _NONE, _OFF,  _ON,   _ON),
-    NODE_DECLARED_FEATURES_GATE:               (_NONE, _NONE, _OFF,  _ON,   _LOCK),
-    "PLEGOnDemandRelist":                      (_NONE, _NONE, _NONE, _ON,   _LOCK),
-    "SidecarContainers":                       (_LOCK, _LOCK, _LOCK, _LOCK, _NONE),
-    "InPlacePodVerticalScaling":               (_ON,   _ON,   _LOCK, _LOCK, _LOCK),
-    "InPlacePodVerticalScalingInitContainers": (_NONE, _NONE, _NONE, _ON,   _LOCK),
+GATES = (
+    MAX_PERIOD_GATE,
+    REDUCED_DECAY_GATE,
+    RESTART_RULES_GATE,
+    RESTART_ALL_GATE,
+    NODE_DECLARED_FEATURES_GATE,
+    "PLEGOnDemandRelist",
+    "SidecarContainers",
+    "InPlacePodVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
     # Spelling of KEP-4603; no release has it.
-    "ReduceDefaultCrashLoopBackoffDecay":      (_NONE, _NONE, _NONE, _NONE, _NONE),
-}
-# fmt: on
+    "ReduceDefaultCrashLoopBackoffDecay",
+)
+"""Gates that bear on restarts. All others bear on none."""
 
-DEPENDENCIES: dict[str, tuple[str, ...]] = {
-    RESTART_ALL_GATE: (RESTART_RULES_GATE, NODE_DECLARED_FEATURES_GATE),
-    "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", NODE_DECLARED_FEATURES_GATE),
-}
-"""Gates that a gate cannot be on without."""
+GROUPS = ("AllAlpha", "AllBeta")
+"""Each sets all gates of a stage."""
+
+
+def known(version: KubernetesVersion) -> Mapping[str, GateSpec] | None:
+    """Every gate of a release, by its name; None for a release newer than those whose sources were read.
+
+    Raises UsageError for an older one.
+    """
+    if version.release < RELEASES[0]:
+        raise UsageError(
+            f"Kubernetes {version}: the model begins with release {RELEASES[0][0]}.{RELEASES[0][1]}.\n"
+            "Use a newer version."
+        )
+    return known_gates(version.release)
+
+
+@cache
+def _of_restarts(version: KubernetesVersion) -> Mapping[str, GateSpec]:
+    """The gates that bear on restarts; a release newer than all has those of the newest."""
+    found = known(version) or known_gates(RELEASES[-1]) or {}
+    return {gate: found[gate] for gate in GATES if gate in found}
 
 
 def judged_by(versions: Iterable[KubernetesVersion]) -> str | None:
@@ -76,72 +82,58 @@ def judged_by(versions: Iterable[KubernetesVersion]) -> str | None:
     return f"{rules}, for {', '.join(newer)}" if newer else None
 
 
-def other_gate(gate: str, version: KubernetesVersion) -> GateState | None:
-    """The same of a gate without a row."""
-    names = gate_names(version)
-    if names is None:
-        return None
-    if gate not in names:
-        return GateState.ABSENT
-    state = kubelet_api().gate(gate, version)
-    return None if state is None else _STATES[state]
-
-
 def unmet(gates: Mapping[str, bool], version: KubernetesVersion) -> dict[str, list[str]]:
-    """Of gates without a row: those that are on while others that they need are off, by the gates that are set."""
-    if version.release < _FIRST_WITH_NEEDS or gate_names(version) is None:
-        return {}
+    """Gates that are on while others that they need are off, by the gates that are set; with those that are off."""
 
     def is_on(gate: str) -> bool:
         return gates[gate] if gate in gates else gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
 
     found: dict[str, list[str]] = {}
-    for gate, needed in kubelet_api().needs.items():
-        if gate not in DEPENDENCIES and not gates.keys().isdisjoint({gate, *needed}) and is_on(gate):
-            missing = [each for each in needed if not is_on(each)]
+    for gate, spec in (known(version) or _of_restarts(version)).items():
+        if not gates.keys().isdisjoint({gate, *spec.needs}) and is_on(gate):
+            missing = [each for each in spec.needs if not is_on(each)]
             found |= {gate: missing} if missing else {}
     return found
 
 
 def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
-    """State of a gate in a release; None if that is not known. Of a gate with a row a release newer than the table counts as its
-    last; of any other nothing is known there.
+    """State of a gate in a release; None if that is not known. Of a gate that bears on restarts a release newer than all counts
+    as the newest; of any other nothing is known there.
 
-    Raises UsageError for a release older than the table.
+    Raises UsageError for a release older than the model.
     """
-    if version.release < RELEASES[0]:
-        raise UsageError(
-            f"Kubernetes {version}: the model begins with release {RELEASES[0][0]}.{RELEASES[0][1]}.\n"
-            "Use a newer version."
-        )
-    row = GATES.get(gate)
-    if row is None:
-        return other_gate(gate, version)
-    return row[RELEASES.index(min(version.release, RELEASES[-1]))]
-
-
-STAGES = {GateState.OFF: "ALPHA", GateState.ON: "BETA", GateState.LOCKED: ""}
-"""As kubernetes_feature_enabled states it. The gates of KEP-4603, KEP-5593, KEP-5307 and KEP-5532 are on by default in beta."""
+    specs = _of_restarts(version) if gate in GATES else known(version)
+    if specs is None or gate in GROUPS:
+        return None
+    spec = specs.get(gate)
+    if spec is None:
+        return GateState.ABSENT
+    if spec.locked:
+        return GateState.LOCKED if spec.default else GateState.LOCKED_OFF
+    return GateState.ON if spec.default else GateState.OFF
 
 
 def gate_stage(gate: str, version: KubernetesVersion) -> str | None:
-    """The stage of such a gate in a release; None if that does not know it. Raises UsageError as above."""
-    state = gate_state(gate, version)
-    return None if state is None else STAGES.get(state)
+    """The stage of a gate that bears on restarts as kubernetes_feature_enabled states it; None if a release does not have it.
+
+    Raises UsageError as above. Source: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1, prerelease.
+    """
+    spec = _of_restarts(version).get(gate)
+    return None if spec is None else "" if spec.stage == "stable" else spec.stage.upper()
 
 
 def knows_gate(gate: str, version: KubernetesVersion) -> bool:
-    """Whether a kubelet of that release accepts the gate's name; true for gates without a row."""
+    """Whether a kubelet of that release accepts the gate's name; true where that is not known."""
     return gate_state(gate, version) is not GateState.ABSENT
 
 
 def enabled_by_default(gate: str, version: KubernetesVersion) -> bool:
-    """Whether a release has the gate on unless it is set; false for gates without a row."""
+    """Whether a release has the gate on unless it is set; false where that is not known."""
     return gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
 
 
 def default_gates(version: KubernetesVersion) -> dict[str, bool]:
-    """The gates of the table that a release has, with their defaults."""
+    """The gates that bear on restarts and that a release has, with their defaults."""
     return {gate: enabled_by_default(gate, version) for gate in GATES if knows_gate(gate, version)}
 
 

@@ -17,23 +17,28 @@ Fields = dict[str, dict[str, str]]
 """Of each struct the Go types of its fields, by their names in files."""
 
 
+class GateSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A feature gate as one release has it."""
+
+    default: bool
+    stage: str
+    """alpha, beta, stable or deprecated."""
+    locked: bool
+    """Setting it to another value than its default is an error."""
+    needs: tuple[str, ...] = ()
+    """Gates that it cannot be on without."""
+
+
 class KubeletApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """kubelet_api.yaml."""
 
     releases: tuple[str, ...]
     gates: Mapping[str, str]
-    """Of each gate its states in the releases, in their order: `-`, or its default, with `locked-` where that is fixed."""
-    needs: Mapping[str, tuple[str, ...]]
-    """Gates that a gate cannot be on without."""
+    """Of each gate its states in the releases, in their order: `-`, or `default/stage`, with `locked-` where that is fixed."""
+    needs: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """By release the gates that a gate cannot be on without. Kubelets check them from 1.35 on."""
     fields: Mapping[str, Mapping[str, Any]]
     """By release what it `added` to the one before it, and the fields that are `gone`."""
-
-    def gate(self, name: str, version: KubernetesVersion) -> str | None:
-        """Its state in a release; None where the sources that were read do not have it."""
-        states, release = self.gates.get(name), ".".join(map(str, version.release))
-        if states is None or release not in self.releases:
-            return None
-        return states.split()[self.releases.index(release)]
 
     def fields_of(self, version: KubernetesVersion) -> Fields:
         """Of a release, or of the newest where that is newer."""
@@ -53,3 +58,22 @@ def kubelet_api() -> KubeletApi:
     """The data, read once."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     return msgspec.convert(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), KubeletApi)
+
+
+@cache
+def known_gates(release: tuple[int, int]) -> Mapping[str, GateSpec] | None:
+    """Every gate of a release, by its name; None for a release whose sources were not read."""
+    api, name = kubelet_api(), f"{release[0]}.{release[1]}"
+    if name not in api.releases:
+        return None
+    found = {gate: states.split()[api.releases.index(name)].partition("/") for gate, states in api.gates.items()}
+    return {
+        gate: GateSpec(
+            default=default.endswith("on"),
+            stage=stage,
+            locked=default.startswith("locked"),
+            needs=api.needs[name].get(gate, ()),
+        )
+        for gate, (default, _, stage) in found.items()
+        if stage
+    }

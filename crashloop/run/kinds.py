@@ -1,4 +1,4 @@
-"""How each kind of scenario is planned: one row per kind; and which releases a run on several versions has."""
+"""How each kind of scenario is planned: one row per kind; and on which versions it can run."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
@@ -133,9 +133,6 @@ KINDS: dict[type[AnyScenario], Planning] = {
     ),
 }
 
-
-PINNED = ("1.33.13", "1.34.4", "1.35.8", "1.36.4", "1.37.1")
-"""One version of each release that this suite knows; `make versions` gets them all."""
 
 Kind = TypeVar("Kind", bound=AnyScenario)
 

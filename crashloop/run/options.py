@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
+from crashloop.spec.version import DEFAULT_VERSION
 
 SCOPES = ("quick", "full", "soak", "versions")
 """Values of `crashloop.spec.requirement.Scope`, without its imports: `crashloop --help` needs them."""
@@ -18,9 +19,7 @@ PROVIDERS = (*MAKERS, *LENDERS)
 
 DEFAULT_IMAGE = "docker.io/library/busybox:1.37"
 
-DEFAULT_KUBERNETES = "1.37.1"
-"""As `crashloop.settings.Versions().kubernetes`, likewise."""
-KUBERNETES_HELP = f"Version of cluster and kubelets. Default: {DEFAULT_KUBERNETES}"
+KUBERNETES_HELP = f"Version of cluster and kubelets. Default: {DEFAULT_VERSION}"
 
 SELECTION = "What is judged"
 CLUSTER = "Cluster and its programs"

@@ -28,8 +28,7 @@ from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
 from crashloop.errors import UsageError
-from crashloop.model.gate_names import gate_names
-from crashloop.model.gates import DEPENDENCIES, GATES, GateState, default_gates, gate_state
+from crashloop.model.gates import GATES, GateState, gate_state, known, unmet
 from crashloop.progress import default_progress
 from crashloop.record.run_cluster import RecorderSettings, require_version, run_name
 from crashloop.requirements import load_requirements
@@ -53,7 +52,7 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
     Raises UsageError for a value of another form, a gate given twice, and gates with which the API server of that version
     refuses to start.
     """
-    known = None if own_programs else gate_names(version)
+    names = None if own_programs else known(version)
     gates: dict[str, bool] = {}
     for text in given:
         name, separator, value = text.partition("=")
@@ -66,17 +65,15 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
         gates[name] = _VALUES[value.lower()]
         state = None if own_programs and name not in GATES else gate_state(name, version)
         if state is GateState.ABSENT:
-            near = [] if known is None or name in GATES else get_close_matches(name, known, 1)
+            near = [] if names is None or name in GATES else get_close_matches(name, names, 1)
             remedy = "Use another version." if name in GATES else "Name another, or bring your own binaries."
             remedy = f"Did you mean {near[0]}?" if near else remedy
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
         if state is (GateState.LOCKED_OFF if gates[name] else GateState.LOCKED):
             locked = str(not gates[name]).lower()
             raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to {locked}.\nLeave it out.")
-    effective = default_gates(version) | gates
-    for name, needed in DEPENDENCIES.items():
-        missing = [each for each in needed if not effective.get(each, False)]
-        if effective.get(name, False) and missing:
+    for name, missing in unmet(gates, version).items():
+        if name in GATES or not own_programs:
             raise UsageError(
                 f"{OPTION}: {name} is on and depends on {', '.join(missing)}, which is off; the API server does not start.\n"
                 f"Add {OPTION} {name}=false, or switch on what it depends on."

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.verdict import VerdictMode
 
-OLDEST_RELEASE = "1.33"
+OLDEST_RELEASE = ".".join(map(str, RELEASES[0]))
 """The oldest Kubernetes release this suite knows; `since` of a requirement that names none."""
 
 

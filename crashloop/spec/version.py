@@ -1,12 +1,11 @@
-"""Kubernetes versions, compared by number."""
+"""Kubernetes versions, compared by number, and the releases that this suite knows: releases.yaml."""
 
 import re
+from pathlib import Path
 from typing import NamedTuple, Self
 
 from crashloop.errors import UsageError
-
-RELEASES = ((1, 33), (1, 34), (1, 35), (1, 36), (1, 37))
-"""Releases whose restart behaviour the model has; a newer one is judged by the rules of the last."""
+from crashloop.yaml_text import read_yaml
 
 _VERSION = re.compile(r"v?(?P<major>\d+)\.(?P<minor>\d+)(?:\.(?P<patch>\d+))?(?:[-+].*)?")
 
@@ -33,3 +32,18 @@ class KubernetesVersion(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
+
+
+_TABLE = read_yaml(Path(__file__).with_name("releases.yaml").read_text(encoding="utf-8"))
+
+PINNED: tuple[str, ...] = tuple(row["version"] for row in _TABLE["releases"])
+"""One version of each release that this suite knows, oldest first; `make versions` gets them all."""
+
+(DEFAULT_VERSION,) = (row["version"] for row in _TABLE["releases"] if row.get("default"))
+"""Of clusters and kubelets, unless another is asked for."""
+
+RELEASES = tuple(KubernetesVersion.parse(each).release for each in PINNED)
+"""Releases whose restart behaviour the model has; a newer one is judged by the rules of the last."""
+
+MAX_MINORS_OLDER: dict[str, int] = _TABLE["skew"]
+"""How many minor versions each program may be older than the API server."""

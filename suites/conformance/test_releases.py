@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.run.kinds import PINNED, on_version
+from crashloop.run.kinds import on_version
 from crashloop.run.planning import Declared
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Comparison, compared
 from crashloop.spec.profile import RUNTIMES, node_name, on_runtime, with_version
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import PINNED, KubernetesVersion
 from fixtures.requirements import declared_in, judging, requirement
 from suites import conformance
 from suites.conformance import scenarios as the

@@ -5,13 +5,12 @@ minor versions older; controller-manager and scheduler must not be newer and may
 """
 
 from crashloop.errors import UsageError
-from crashloop.spec.version import RELEASES, KubernetesVersion
+from crashloop.spec.version import MAX_MINORS_OLDER, RELEASES, KubernetesVersion
 
 OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
 """Releases whose restart behaviour this suite has a model of; a newer one is judged by the rules of the newest."""
 
 MINORS_OF_A_YEAR = 3
-MAX_MINORS_OLDER = {"kubelet": 3, "kube-proxy": 3, "kube-controller-manager": 1, "kube-scheduler": 1}
 
 
 def check_supported(subject: str, version: KubernetesVersion) -> None:

@@ -15,9 +15,8 @@ from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
 from crashloop.errors import UsageError
 from crashloop.resources import HOME, SUITES
-from crashloop.run.options import DEFAULT_KUBERNETES, OF_PYTEST, OPTIONS, SCOPES
+from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES
 from crashloop.run.options import PROVIDERS as OFFERED
-from crashloop.settings import Versions
 from crashloop.spec.plan import Plan
 from crashloop.spec.requirement import Scope
 from crashloop.verdict import ExitCode
@@ -30,10 +29,6 @@ CAP = SUITES / "conformance" / "test_cap.py"
 def test_scopes_and_providers_are_those_that_exist() -> None:
     assert tuple(scope.value for scope in Scope) == SCOPES
     assert OFFERED == PROVIDERS
-
-
-def test_the_version_that_the_help_names_is_the_default() -> None:
-    assert Versions().kubernetes == DEFAULT_KUBERNETES
 
 
 def test_every_option_is_shown_with_its_choices(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What the targets of the Makefile say where they cannot do their work."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,3 +23,22 @@ def test_a_comparison_needs_two_runs(runs: str) -> None:
         f"make diff compares two runs; below runs/, or named by RUNS, are: {len(runs.split())}.",
         '`make conformance` makes one; RUNS="runs/A runs/B" names two.',
     ]
+
+
+def test_one_target_writes_everything_that_is_generated_without_a_run() -> None:
+    """Every generator that CONTRIBUTING.md names, and every one that a generated file of the repository names as its writer."""
+    done = subprocess.run(
+        ["make", "--dry-run", "--assume-old=python", "generated"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    in_target = set(re.findall(r"python (-m tools\..+)", done.stdout))
+    named = set(re.findall(r"`python (-m tools\.[^`]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    assert in_target == {each for each in named if " RUN" not in each}
+    heads = [
+        "\n".join(path.read_text(encoding="utf-8").splitlines()[:5])
+        for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("crashloop/*/*.yaml"))
+    ]
+    writers = {
+        found[1] for head in heads if (found := re.search(r"(?:Written|Generated) by `?python (-m tools\.\w+)", head))
+    }
+    assert writers <= {each.split(" --")[0] for each in in_target}
+    assert len(writers) == 4

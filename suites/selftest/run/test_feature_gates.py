@@ -3,10 +3,8 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.model.gate_names import gate_names
-from crashloop.model.gates import GATES, knows_gate
 from crashloop.run.requested import parsed_gates
-from crashloop.spec.version import RELEASES, KubernetesVersion
+from crashloop.spec.version import KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)
 
@@ -63,12 +61,10 @@ def test_a_release_of_the_future_may_have_any_gate() -> None:
     assert parsed_gates(["Xyzzy=true"], KubernetesVersion(1, 38, 0)) == {"Xyzzy": True}
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=str)
-def test_the_gates_of_the_model_are_among_the_names_of_their_releases(release: tuple[int, int]) -> None:
-    version = KubernetesVersion(*release)
-    names = gate_names(version)
-    assert names is not None
-    assert {gate for gate in GATES if gate in names} == {gate for gate in GATES if knows_gate(gate, version)}
+def test_any_gate_that_another_depends_on_does_not_go_off_alone() -> None:
+    assert "GracefulNodeShutdownBasedOnPodPriority is on and depends on GracefulNodeShutdown" in refusal(
+        "GracefulNodeShutdown=false"
+    )
 
 
 def test_a_locked_gate_stays_on() -> None:

@@ -6,14 +6,14 @@ import pytest
 from crashloop.cluster.binaries.skew import NEWEST, OLDEST
 from crashloop.cluster.local.provider import LocalProvider
 from crashloop.errors import UsageError
-from crashloop.run.kinds import PINNED, can_join, on_version
+from crashloop.run.kinds import can_join, on_version
 from crashloop.run.planning import Declared, build_plan
 from crashloop.settings import Versions
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Budgets, compared
 from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import Claim, Figure, TextScenario
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import DEFAULT_VERSION, PINNED, KubernetesVersion
 from fixtures.requirements import in_scope
 from suites.conformance.scenarios import EVERY_RULE, MAX_2S, starting
 from suites.conformance.test_releases import VERSION_SET, older_controllers, on_every_release, upgraded
@@ -28,7 +28,7 @@ def joins(version: str, api_server: str) -> bool:
 def test_each_release_that_the_suite_knows_has_one_version_and_the_newest_is_the_default() -> None:
     releases = [KubernetesVersion.parse(each).release for each in PINNED]
     assert releases == [(1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1)]
-    assert PINNED[-1] == Versions().kubernetes
+    assert PINNED[-1] == DEFAULT_VERSION == Versions().kubernetes
 
 
 def test_a_pod_is_the_same_on_a_node_of_its_own() -> None:
