@@ -1,20 +1,20 @@
 """The requests of this suite to the Kubernetes API. Objects stay plain JSON, as the API server sent them."""
 
 import logging
+import os
 import socket
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import msgspec
 import urllib3
 from urllib3.connection import HTTPConnection
+from urllib3.contrib.socks import SOCKSProxyManager
 
 from crashloop.errors import UsageError
 from crashloop.kube.answers import (
@@ -27,6 +27,7 @@ from crashloop.kube.answers import (
     warnings_of,
 )
 from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.proxy import SCHEMES, proxy_of_environment
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
@@ -70,7 +71,9 @@ class KubeApi:
         self._access = read_access(kubeconfig, context)
         # urllib3 warns of every lost connection, which the caller sees as an error of its request.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
-        self._pool = _pool(self._access)
+        self._pools: dict[str | None, urllib3.PoolManager] = {}
+        """By proxy: NO_PROXY may exclude the API server, and not a kubelet."""
+        self._pool(self._access.server)
         self.server: str = self._access.server
         """Address of the API server."""
         self.kubeconfig = kubeconfig + (f", context {context}" if context else "")
@@ -228,6 +231,10 @@ class KubeApi:
         """
         if not self._access.verifies:
             raise ApiUnreachable(f"query {address}{path}: the kubeconfig turns off the verification of certificates.")
+        if self._access.impersonation:
+            raise ApiUnreachable(
+                f"query {address}{path}: the kubeconfig impersonates a user, which only an API server does."
+            )
         return self._json(f"query {address}{path}", "GET", path, host=address)
 
     def get_raw(self, path: str, *, answer_s: float = ANSWER_S) -> bytes:
@@ -235,7 +242,16 @@ class KubeApi:
         return self._read(f"read {path}", "GET", path, answer_s=answer_s)
 
     def close(self) -> None:
-        self._pool.clear()
+        for pool in self._pools.values():
+            pool.clear()
+
+    def _pool(self, address: str) -> urllib3.PoolManager:
+        proxy = self._access.proxy
+        if proxy is None and not self._access.is_direct:
+            proxy = proxy_of_environment(address, os.environ)
+        if proxy not in self._pools:
+            self._pools.setdefault(proxy, _pool(self._access, proxy))
+        return self._pools[proxy]
 
     def _json(self, doing: str, method: str, path: str, **request: Any) -> Json:
         body: Json = msgspec.json.decode(self._read(doing, method, path, **request), type=dict)
@@ -276,14 +292,19 @@ class KubeApi:
         as_user: str | None = None,
     ) -> urllib3.BaseHTTPResponse:
         """The open answer to a request, whatever its code."""
-        headers = {"Accept": accept} | ({"Content-Type": content_type} if body is not None else {})
-        headers |= {} if as_user is None else {"Impersonate-User": as_user}
+        headers = urllib3.HTTPHeaderDict({"Accept": accept})
+        if body is not None:
+            headers["Content-Type"] = content_type
+        impersonation = self._access.impersonation if as_user is None else (("Impersonate-User", as_user),)
+        for name, value in impersonation:
+            headers.add(name, value)
         try:
-            return self._pool.request(
+            headers.update(self._access.headers())
+            return self._pool(host or self.server).request(
                 method,
                 f"{host or self.server}{path}{'?' if query else ''}{urlencode(query or {})}",
                 body=None if body is None else msgspec.json.encode(body),
-                headers=headers | self._access.headers(),
+                headers=headers,
                 timeout=urllib3.Timeout(connect=CONNECT_S, read=answer_s),
                 retries=False,
                 preload_content=False,
@@ -292,7 +313,8 @@ class KubeApi:
             raise _unreachable(doing, error) from error
 
 
-def _pool(access: Access) -> urllib3.PoolManager:
+def _pool(access: Access, proxy: str | None) -> urllib3.PoolManager:
+    """Raises UsageError for a proxy that cannot be used."""
     if not access.verifies:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig says so
     settings: dict[str, Any] = {
@@ -302,24 +324,21 @@ def _pool(access: Access) -> urllib3.PoolManager:
     }
     if access.server_name:
         settings["server_hostname"] = access.server_name
-    proxy = access.proxy or _proxy_of_environment(access.server)
     if proxy is None:
         return urllib3.PoolManager(**settings)
+    if urlsplit(proxy).scheme not in SCHEMES:
+        raise UsageError(f"proxy {proxy}: cannot be used; expected {', '.join(SCHEMES)}.")
+    if urlsplit(proxy).scheme.startswith("socks5"):
+        # Go lets the proxy resolve the name for both schemes.
+        return SOCKSProxyManager(f"socks5h://{proxy.partition('://')[2]}", **settings)
+    user = urlsplit(proxy).username
+    if user is not None:
+        credentials = f"{unquote(user)}:{unquote(urlsplit(proxy).password or '')}"
+        settings["proxy_headers"] = urllib3.make_headers(proxy_basic_auth=credentials)
     try:
-        return urllib3.ProxyManager(proxy, **settings)
+        return urllib3.ProxyManager(proxy, proxy_ssl_context=access.tls, **settings)
     except urllib3.exceptions.HTTPError as error:
-        raise UsageError(f"proxy {proxy}: cannot be used ({error}); expected http:// or https://.") from error
-
-
-def _proxy_of_environment(server: str) -> str | None:
-    """None for a private address, which is reached directly: the proxy leads to the internet."""
-    parts = urlsplit(server)
-    host = parts.hostname or ""
-    try:
-        is_near = ip_address(host).is_private
-    except ValueError:
-        is_near = host == "localhost"
-    return None if is_near or proxy_bypass(host) else getproxies().get(parts.scheme)
+        raise UsageError(f"proxy {proxy}: cannot be used ({error}).") from error
 
 
 def _pods(namespace: str, name: str | None = None) -> str:

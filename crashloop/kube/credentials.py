@@ -12,17 +12,22 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.kube.kubeconfig import Entry, Named, read_context
+from crashloop.kube.kubeconfig import DIRECT, Entry, Named, read_context
 
 Headers = dict[str, str]
+
+_PROXIES = ("http", "https", "socks5")
+_TOKEN = "!#$&'*+^`|"
+"""Beside letters, digits, `-`, `.`, `_` and `~`, what a header's name may hold (RFC 9110); `%` escapes the rest."""
 
 
 class Access(NamedTuple):
@@ -37,6 +42,10 @@ class Access(NamedTuple):
     """From the kubeconfig (proxy-url)."""
     headers: Callable[[], Headers]
     """Headers of the next request. Raises UsageError if the credentials cannot be had."""
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """Names and values of the headers Impersonate-*; a name may stand twice."""
+    is_direct: bool = False
+    """Whether the environment's proxy is left aside."""
 
     @property
     def verifies(self) -> bool:
@@ -45,16 +54,63 @@ class Access(NamedTuple):
 
 
 def static_access(named: Named) -> Access:
-    """Access without a plug-in. Raises UsageError for a file or a value that cannot be used."""
-    tls = _tls(named)
-    present(tls, named, named.user)
-    return Access(
+    """Access without a plug-in. Raises UsageError for a file or a value that cannot be used.
+
+    Without TLS the user's credentials stay at home (ClientConfig of k8s.io/client-go/tools/clientcmd).
+    """
+    proxy = named.cluster.get("proxy-url")
+    if proxy and urlsplit(str(proxy)).scheme not in _PROXIES:
+        raise UsageError(f"kubeconfig {named.source}: proxy-url {proxy!r}; expected {', '.join(_PROXIES)}.")
+    access = Access(
         server=named.cluster["server"].rstrip("/"),
-        tls=tls,
+        tls=_tls(named) if _has_tls(named) else client_tls(None),
         server_name=named.cluster.get("tls-server-name"),
-        proxy=named.cluster.get("proxy-url"),
-        headers=_headers(named),
+        proxy=proxy,
+        headers=_headers(named) if _has_tls(named) else dict,
+        impersonation=tuple(_impersonation(named)),
+        is_direct=DIRECT in (named.cluster.get("extensions") or ()),
     )
+    if _has_tls(named):
+        present(access.tls, named, named.user)
+    return access
+
+
+def _has_tls(named: Named) -> bool:
+    return urlsplit(named.cluster["server"]).scheme == "https"
+
+
+def _impersonation(named: Named) -> Iterator[tuple[str, str]]:
+    """The headers of `as`, `as-uid`, `as-groups` and `as-user-extra`. Raises UsageError for what is no text.
+
+    Source: impersonatingRoundTripper of k8s.io/client-go/transport.
+    """
+    who, uid, groups, extra = (named.user.get(field) for field in ("as", "as-uid", "as-groups", "as-user-extra"))
+    if not who:
+        if uid or groups or extra:
+            raise UsageError(
+                f"kubeconfig {named.source}: it impersonates a uid, groups or user-extra, but no user (as)."
+            )
+        return
+    if not isinstance(groups or [], list) or not isinstance(extra or {}, dict):
+        raise UsageError(
+            f"kubeconfig {named.source}: expected a list in as-groups, and lists by name in as-user-extra."
+        )
+    yield "Impersonate-User", _header_value(named, "as", who)
+    if uid:
+        yield "Impersonate-Uid", _header_value(named, "as-uid", uid)
+    for group in groups or ():
+        yield "Impersonate-Group", _header_value(named, "as-groups", group)
+    for key, values in (extra or {}).items():
+        if not isinstance(values or [], list):
+            raise UsageError(f"kubeconfig {named.source}: expected a list in as-user-extra, {key}.")
+        for value in values or ():
+            yield f"Impersonate-Extra-{quote(str(key), safe=_TOKEN)}", _header_value(named, "as-user-extra", value)
+
+
+def _header_value(named: Named, field: str, value: object) -> str:
+    if not isinstance(value, str) or not value.replace("\t", " ").isprintable():
+        raise UsageError(f"kubeconfig {named.source}: {field} {value!r} is no text that a header can carry.")
+    return value.encode().decode("latin-1")  # HTTP sends bytes, and http.client takes each character for one
 
 
 def present(tls: ssl.SSLContext, named: Named, holder: Entry) -> None:
@@ -91,6 +147,10 @@ def client_tls(authority: str | None) -> ssl.SSLContext:
 
 def _tls(named: Named) -> ssl.SSLContext:
     authority = _content(named, named.cluster, "certificate-authority")
+    if authority is not None and named.cluster.get("insecure-skip-tls-verify"):
+        raise UsageError(
+            f"kubeconfig {named.source}: a certificate authority beside insecure-skip-tls-verify; remove one."
+        )
     try:
         tls = client_tls(None if authority is None else authority.decode())
     except (ssl.SSLError, UnicodeDecodeError) as error:
@@ -103,6 +163,8 @@ def _tls(named: Named) -> ssl.SSLContext:
 
 def _headers(named: Named) -> Callable[[], Headers]:
     user = named.user
+    if user.get("token") and (user.get("username") or user.get("password")):
+        raise UsageError(f"kubeconfig {named.source}: its user has a token and a password; remove one of them.")
     if user.get("tokenFile"):
         return lambda: bearer(_read(named, user["tokenFile"]).decode().strip())  # the file changes as tokens expire
     if user.get("token"):
@@ -166,7 +228,7 @@ def read_access(kubeconfig: str, context: str | None = None) -> Access:
     """
     named = read_context(kubeconfig, context)
     access = static_access(named)
-    if not named.user.get("exec"):
+    if not named.user.get("exec") or not _has_tls(named):
         return access
     plugin = _Plugin(named, access)
     plugin.headers()

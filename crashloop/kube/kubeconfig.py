@@ -5,16 +5,22 @@ k8s.io/client-go/tools/clientcmd): of several files the first to name an entry w
 file that holds it. Nothing here reaches the network, and no module of it may be one that Locust patches.
 """
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import yaml
 
 from crashloop.errors import UsageError
+from crashloop.yaml_text import read_yaml
 
 Entry = dict[str, Any]
+
+DIRECT: Entry = {"name": "crashloop", "extension": {"proxy": "none"}}
+"""An extension of a cluster that is reached without the environment's proxy."""
 
 _SECTIONS = {"contexts": "context", "clusters": "cluster", "users": "user"}
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
@@ -39,16 +45,18 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     """The context of that name, or the current one.
 
     Raises UsageError for a file that is missing, cannot be read or is no kubeconfig, and for a context, cluster or user
-    that it lacks.
+    that it lacks. Entries that the context does not name are not looked into.
     """
-    merged: dict[str, dict[str, Entry]] = {section: {} for section in _SECTIONS}
+    merged: dict[str, dict[str, tuple[Path, Any]]] = {section: {} for section in _SECTIONS}
     current = context
-    for path in _files(kubeconfig):
-        document = _document(path)
+    documents = {path: _document(path) for path in _files(kubeconfig)}
+    if not any(section in document for document in documents.values() for section in _SECTIONS):
+        raise UsageError(f"kubeconfig {kubeconfig}: cannot be used (it has no contexts, clusters or users).")
+    for path, document in documents.items():
         current = current or document.get("current-context")
         for section, field in _SECTIONS.items():
             for name, entry in _entries(path, document, section, field):
-                merged[section].setdefault(name, entry)
+                merged[section].setdefault(name, (path, entry))
     if current not in merged["contexts"]:
         known = ", ".join(sorted(merged["contexts"])) or "none"
         if context is None:
@@ -57,18 +65,36 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
             )
         raise UsageError(f"kubeconfig {kubeconfig}: it has no context {context!r}; its contexts: {known}.")
     source = f"{kubeconfig}, context {current!r}"
-    chosen = merged["contexts"][current]
 
-    def entry_of(section: str, field: str) -> Entry:
-        name = chosen.get(field)
+    def entry_of(section: str, name: Any) -> Entry:
+        field = _SECTIONS[section]
         if name not in merged[section]:
             raise UsageError(f"kubeconfig {source}: it names {field} {name!r}, which is missing.")
-        return merged[section][name]
+        path, entry = merged[section][name]
+        if not isinstance(entry or {}, dict):
+            raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
+        return _with_paths(entry or {}, path.parent)
 
-    cluster = entry_of("clusters", "cluster")
-    if not isinstance(cluster.get("server"), str):
+    chosen = entry_of("contexts", current)
+    cluster = entry_of("clusters", chosen.get("cluster"))
+    cluster["server"] = _server(source, cluster)
+    return Named(source, cluster, entry_of("users", chosen.get("user")))
+
+
+def _server(source: str, cluster: Entry) -> str:
+    """An address without a scheme means http (DefaultServerURL of k8s.io/client-go/rest)."""
+    server = cluster.get("server")
+    if not isinstance(server, str) or not server:
         raise UsageError(f"kubeconfig {source}: its cluster has no server.")
-    return Named(source, cluster, entry_of("users", "user"))
+    address = server if "://" in server else f"http://{server}"
+    try:
+        parts = urlsplit(address)
+        is_usable = parts.hostname is not None and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise UsageError(f"kubeconfig {source}: its cluster's server {server!r} is no address.")
+    return address
 
 
 def _files(kubeconfig: str) -> list[Path]:
@@ -84,29 +110,46 @@ def _paths(kubeconfig: str) -> list[Path]:
 
 
 def _document(path: Path) -> Entry:
+    """JSON first: it may be indented with tabs, which YAML forbids. An empty file is a kubeconfig without entries."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UsageError(f"kubeconfig {path}: cannot be read ({reason}).\nName another with --kubeconfig.") from error
+    try:
+        document = _parsed(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"kubeconfig {path}: cannot be used (it is not YAML: {error}).") from error
-    if not isinstance(document, dict) or not any(section in document for section in _SECTIONS):
+    if not isinstance(document or {}, dict):
         raise UsageError(f"kubeconfig {path}: cannot be used (it has no contexts, clusters or users).")
-    return document
+    return document or {}
 
 
-def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[tuple[str, Entry]]:
-    for each in document.get(section) or ():
-        if not isinstance(each, dict) or not isinstance(each.get("name"), str) or not isinstance(each.get(field), dict):
-            raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
-        entry = dict(each[field])
-        for name in _PATHS:
-            if entry.get(name):
-                entry[name] = str(path.parent / str(entry[name]))
-        if isinstance(entry.get("exec"), dict):
-            entry["exec"] = _with_folder(entry["exec"], path.parent)
-        yield each["name"], entry
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return read_yaml(text)
+
+
+def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[tuple[str, Any]]:
+    listed = document.get(section) or ()
+    if not isinstance(listed, list | tuple) or not all(isinstance(each, dict) for each in listed):
+        raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
+    for each in listed:
+        if isinstance(each.get("name"), str):
+            yield each["name"], each.get(field)
+
+
+def _with_paths(found: Entry, folder: Path) -> Entry:
+    """A path is relative to the file that holds it."""
+    entry = dict(found)
+    for name in _PATHS:
+        if entry.get(name):
+            entry[name] = str(folder / str(entry[name]))
+    if isinstance(entry.get("exec"), dict):
+        entry["exec"] = _with_folder(entry["exec"], folder)
+    return entry
 
 
 def _with_folder(plugin: Entry, folder: Path) -> Entry:

@@ -41,11 +41,13 @@ _CANNOT = "the load generator cannot use it; conformance runs can."
 
 
 def load_access(kubeconfig: str, context: str | None = None) -> Access:
-    """Raises UsageError for a kubeconfig or a plug-in that cannot be used, a proxy, and another name of the server."""
+    """Raises UsageError for a kubeconfig or a plug-in that cannot be used, a proxy, another name, and impersonation."""
     access = read_access(kubeconfig, context)
     for field, value in (("proxy-url", access.proxy), ("tls-server-name", access.server_name)):
         if value:
             raise UsageError(f"kubeconfig {kubeconfig}: its cluster has {field} {value!r}; {_CANNOT}")
+    if access.impersonation:
+        raise UsageError(f"kubeconfig {kubeconfig}: its user impersonates another (as); {_CANNOT}")
     return access
 
 

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from crashloop.cluster.files import write_file
+from crashloop.kube.kubeconfig import DIRECT
 
 LONGEST_COMMON_NAME = 64
 """Characters (ub-common-name in RFC 5280, appendix A.1)."""
@@ -150,11 +151,12 @@ def self_contained_kubeconfig(*, cluster: str, server: str, ca: bytes, certifica
 
 
 def _rendered_kubeconfig(cluster: str, server: dict[str, str], user: dict[str, str]) -> str:
+    """The cluster is on this host, at addresses that no proxy reaches."""
     return yaml.safe_dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": server}],
+            "clusters": [{"name": cluster, "cluster": {**server, "extensions": [DIRECT]}}],
             "users": [{"name": cluster, "user": user}],
             "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
             "current-context": cluster,

@@ -16,6 +16,7 @@ from crashloop.cluster.local.credentials import (
 )
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process, Thing
 from crashloop.cluster.processes import Daemon
+from crashloop.kube.kubeconfig import DIRECT
 
 THINGS: list[Thing] = [
     HostLink(name="crashloop101", alias="/state/demo"),
@@ -101,6 +102,7 @@ def test_a_kubeconfig_for_users_holds_all_it_needs() -> None:
     assert config["clusters"][0]["cluster"] == {
         "server": "https://10.101.0.1:6443",
         "certificate-authority-data": "YQ==",
+        "extensions": [DIRECT],
     }
     assert config["users"][0]["user"] == {"client-certificate-data": "Yg==", "client-key-data": "Yw=="}
 
