@@ -84,22 +84,20 @@ def judge_node(
     fits = fitter.fits()
     fitting = tuple(fit.curve for fit in fits if fit.fits)
     objections: tuple[str, ...] = ()
-    agreement = Agreement.NOT_COMPARED
+    agreement, used = Agreement.NOT_COMPARED, fitter.used
     if configured is not None:
         (own,) = fitted(loops, (configured,), version).fits()
         objections = tuple(objections_to(loops, configured, version))[:MAX_OBJECTIONS]
         agreement = _agreement(own, fitter.used, disturbed)
-        if own.fits and own.early and not disturbed:
-            disturbed = (
-                f"waits shorter than due: {own.early}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
-                "observe for longer"
-            )
+        used = own.shown if agreement is Agreement.AGREES else used
+        if own.fits and agreement is not Agreement.AGREES and not disturbed:
+            disturbed = _not_shown(own, fitter.used)
     return NodeFinding(
         node=node,
         kubelet_version=str(version),
         loops=len(loops),
         waits=sum(len(loop.waits) for loop in loops),
-        used=fitter.used,
+        used=used,
         likely=fits[0].curve if fitting and fitter.used else None,
         confidence=fits[0].probability if fitter.used else 0.0,
         fitting=ranges(fitting),
@@ -160,11 +158,34 @@ def ranges(curves: Iterable[Curve]) -> tuple[CurveRange, ...]:
 
 
 def _agreement(own: Fit, used: int, disturbed: str) -> Agreement:
+    """Waits that only an unseen restart of the kubelet explains count against the curve, and never towards agreement."""
     if used < MIN_WAITS or disturbed:
         return Agreement.TOO_LITTLE
     if not own.fits:
         return Agreement.CONTRADICTS
-    return Agreement.TOO_LITTLE if own.early else Agreement.AGREES
+    if own.early or own.shown < MIN_WAITS or (own.cut and own.shown_whole < MIN_WAITS):
+        return Agreement.TOO_LITTLE
+    return Agreement.AGREES
+
+
+def _not_shown(own: Fit, used: int) -> str:
+    """Why a curve that is not ruled out is not shown either; empty where there are too few waits."""
+    if own.early:
+        return (
+            f"waits shorter than due: {own.early + own.cut}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
+            "observe for longer"
+        )
+    if own.cut:
+        return (
+            f"waits shorter than due: {own.cut}, which began before the observation; only a restart of the kubelet would "
+            "explain them; observe for longer"
+        )
+    if own.shown < MIN_WAITS <= used:
+        return (
+            f"waits that show the configured curve: {own.shown} of the {MIN_WAITS} needed; the others are at an unknown step of "
+            "it, below its longest delay; observe for longer"
+        )
+    return ""
 
 
 def objections_to(
