@@ -113,12 +113,19 @@ _COMMON = 20.0
 Numbers = NDArray[np.float64]
 
 
+BASES = (DEFAULT_CURVE, REDUCED_CURVE)
+"""The curves that a maximum lowers, by the gate ReduceDefaultCrashLoopBackOffDecay."""
+
+
+def has_delay(curve: Curve, delay_s: float) -> bool:
+    """Whether a curve has such a delay at any step but the free one."""
+    return any(math.isclose(delay_s, each) for each in _doublings(curve))
+
+
 def grid() -> tuple[Curve, ...]:
     """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, without repetition."""
     found = {
-        Curve(min(base.initial_s, float(maximum)), float(maximum)): None
-        for base in (DEFAULT_CURVE, REDUCED_CURVE)
-        for maximum in range(1, 301)
+        Curve(min(base.initial_s, float(maximum)), float(maximum)): None for base in BASES for maximum in range(1, 301)
     }
     return tuple(found)
 
@@ -136,6 +143,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     early: int
     late: int
     """Waits that were too short, or too long, for every possible step."""
+    misstated: bool
+    """The kubelet states a delay that it does not have."""
     cut: int
     """Waits from before the observation that fit no step unless a restart of the kubelet cut them short."""
     shown: int
@@ -174,6 +183,7 @@ class Fitter:
         self._log = np.zeros(count)
         self._early, self._late = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
         self._cut, self._shown, self._shown_whole = (np.zeros(count, dtype=int) for _ in range(3))
+        self._misstated = np.zeros(count, dtype=bool)
         self._step_known = np.zeros(count, dtype=bool)
         """Whether the wait before tells the step of the counter."""
         self._shortenings: list[tuple[int, bool, NDArray[np.bool_]]] = []
@@ -190,12 +200,16 @@ class Fitter:
             readings.append(reading)
         return readings
 
+    def state(self, stated_s: float) -> None:
+        """Rule out every candidate without the delay that the kubelet states; failed starts double it too, so any step may do."""
+        self._misstated |= np.array([not has_delay(curve, stated_s) for curve in self.candidates])
+
     def fits(self) -> tuple[Fit, ...]:
         """Every candidate, the most likely first."""
         seen = self._restarts_needed(seen_whole=True) > 1
         unseen = self._restarts_needed(seen_whole=False) >= UNSEEN_RESTARTS
         late = self._late > max(1.0, LATE_SHARE * self.used)
-        fitting = ~(seen | unseen | late)
+        fitting = ~(seen | unseen | late | self._misstated)
         weights = np.array([_COMMON if curve in _USUAL else 1.0 for curve in self.candidates])
         log = np.where(fitting, self._log + np.log(weights), -np.inf)
         likely = np.exp(log - log.max()) if fitting.any() else np.zeros(len(log))
@@ -207,6 +221,7 @@ class Fitter:
                 probability=float(probability[row]),
                 early=int(self._early[row]),
                 late=int(self._late[row]),
+                misstated=bool(self._misstated[row]),
                 cut=int(self._cut[row]),
                 shown=int(self._shown[row]),
                 shown_whole=int(self._shown_whole[row]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crashloop.inference.fitting import Fitter, Window, chances, grid, window
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judge_node, ranges, worst
-from crashloop.inference.loops import CrashLoop
+from crashloop.inference.loops import CrashLoop, StatedDelay
 from crashloop.model.config import Curve
 from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile
@@ -99,13 +99,17 @@ def test_every_curve_of_whole_seconds_that_a_node_can_be_configured_for_is_a_can
     assert {curve for curve in curves if float(curve.maximum_s).is_integer()} <= set(candidates)
 
 
-def test_a_maximum_between_two_whole_seconds_is_named_if_it_is_configured_and_else_by_its_neighbours() -> None:
+def test_a_maximum_between_two_whole_seconds_is_named_if_it_is_configured_or_stated_and_else_by_its_neighbours() -> (
+    None
+):
     between = Curve(2.5, 2.5)
     loops = simulated_loops(load_profile("max-2500ms"), V1_37, pods=3, restarts=12)
     known, unknown = judged(*loops, configured=between), judged(*loops)
     assert known.agreement is Agreement.AGREES
     assert between in [Curve(each.initial_s, each.lowest_maximum_s) for each in known.fitting]
-    assert unknown.likely in (Curve(2.0, 2.0), Curve(3.0, 3.0))
+    assert unknown.likely == between
+    unstated = [msgspec.structs.replace(loop, stated=()) for loop in loops]
+    assert judged(*unstated).likely in (Curve(2.0, 2.0), Curve(3.0, 3.0))
 
 
 @pytest.mark.parametrize(
@@ -299,3 +303,31 @@ def test_no_waits_that_fit_no_delay_of_a_curve_agree_with_it(
         seen = tuple(msgspec.structs.replace(wait, seen_whole=whole) for wait in loop.waits)
         loops.append(msgspec.structs.replace(loop, waits=seen))
     assert judged(*loops, configured=curve).agreement is not Agreement.AGREES
+
+
+def stating(*delays_s: float) -> CrashLoop:
+    """A container of which only the kubelet's messages were seen."""
+    stated = tuple(StatedDelay(restart=40 + number, seconds=delay_s) for number, delay_s in enumerate(delays_s))
+    return CrashLoop(namespace="ns", pod="web", container="app", node="worker", waits=(), stated=stated)
+
+
+@pytest.mark.parametrize("stated_s", [2.0, 8.0, 2.5, 301.0])
+def test_a_delay_that_the_kubelet_states_and_a_curve_does_not_have_contradicts_it(stated_s: float) -> None:
+    finding = judged(stating(stated_s), configured=STOCK)
+    assert finding.agreement is Agreement.CONTRADICTS
+    assert finding.objections == (
+        f"ns/web app: the kubelet states a back-off of {stated_s:g} s before restart 40, a delay that the curve from 10 s to "
+        "300 s does not have.",
+    )
+
+
+def test_delays_that_the_kubelet_states_never_show_agreement() -> None:
+    finding = judged(stating(10.0, 20.0, 40.0, 80.0, 160.0, 300.0), configured=STOCK)
+    assert (finding.agreement, finding.used, finding.likely) == (Agreement.TOO_LITTLE, 0, None)
+
+
+def test_delays_that_the_kubelet_states_rule_curves_out() -> None:
+    assert judged(stating(8.0)).fitting == (
+        CurveRange(initial_s=1.0, lowest_maximum_s=8.0, highest_maximum_s=300.0),
+        CurveRange(initial_s=8.0, lowest_maximum_s=8.0, highest_maximum_s=8.0),
+    )
