@@ -11,7 +11,10 @@ probability, and a wait keeps the steps whose window it fits. A wait that fits n
 and the chain continues from any step. All candidates are computed at once, as rows of arrays.
 
 An objection is not yet a contradiction. A kubelet that restarts starts every waiting container at once and forgets all
-counters, so early waits rule a candidate out only if they end more than `ONE_RESTART_S` apart. A start can be held up
+counters, so early waits rule a candidate out only if they end more than `ONE_RESTART_S` apart. Waits that began before
+the observation may have been cut short by restarts that nobody saw: those that only this explains show no agreement, and
+rule a candidate out if they end at `UNSEEN_RESTARTS` such times. A wait at an unknown step fits some delay of a long curve
+whatever its length: it shows agreement only at the longest delay that its restart count allows. A start can be held up
 by the node, an image or a device, so late waits do only if they are more than one in ten.
 """
 
@@ -97,6 +100,8 @@ def _uniform(length_s: float) -> Chances:
 STEPS = 11
 """Free, and ten doublings: 1 s reaches 300 s with the tenth."""
 ONE_RESTART_S = 15
+UNSEEN_RESTARTS = 3
+"""Restarts of a kubelet that would have to explain early waits, some of them from before the observation, to rule a curve out."""
 LATE_SHARE = 0.1
 
 _SANE = 0.99
@@ -108,12 +113,19 @@ _COMMON = 20.0
 Numbers = NDArray[np.float64]
 
 
+BASES = (DEFAULT_CURVE, REDUCED_CURVE)
+"""The curves that a maximum lowers, by the gate ReduceDefaultCrashLoopBackOffDecay."""
+
+
+def has_delay(curve: Curve, delay_s: float) -> bool:
+    """Whether a curve has such a delay at any step but the free one."""
+    return any(math.isclose(delay_s, each) for each in _doublings(curve))
+
+
 def grid() -> tuple[Curve, ...]:
     """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, without repetition."""
     found = {
-        Curve(min(base.initial_s, float(maximum)), float(maximum)): None
-        for base in (DEFAULT_CURVE, REDUCED_CURVE)
-        for maximum in range(1, 301)
+        Curve(min(base.initial_s, float(maximum)), float(maximum)): None for base in BASES for maximum in range(1, 301)
     }
     return tuple(found)
 
@@ -131,6 +143,14 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     early: int
     late: int
     """Waits that were too short, or too long, for every possible step."""
+    misstated: bool
+    """The kubelet states a delay that it does not have."""
+    cut: int
+    """Waits from before the observation that fit no step unless a restart of the kubelet cut them short."""
+    shown: int
+    """Waits that fit the step after the one before, or the longest possible; without free first restarts."""
+    shown_whole: int
+    """Those of them that began during the observation."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +160,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     due_s: float
     """At the most likely step."""
     objection: str
-    """early, late, or empty."""
+    """early (also if unseen restarts of the kubelet may explain it), late, or empty."""
     is_judged: bool
     """Whether it is evidence: it was not disturbed, and the counter cannot have been lost."""
 
@@ -162,7 +182,12 @@ class Fitter:
         count = len(self.candidates)
         self._log = np.zeros(count)
         self._early, self._late = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
-        self._first_early, self._last_early = np.full(count, np.inf), np.full(count, -np.inf)
+        self._cut, self._shown, self._shown_whole = (np.zeros(count, dtype=int) for _ in range(3))
+        self._misstated = np.zeros(count, dtype=bool)
+        self._step_known = np.zeros(count, dtype=bool)
+        """Whether the wait before tells the step of the counter."""
+        self._shortenings: list[tuple[int, bool, NDArray[np.bool_]]] = []
+        """End of an early wait, whether it was seen whole, and the candidates for which it is early."""
 
     def take(self, chain: Iterable[Wait]) -> list[Reading]:
         """Judge every candidate by a chain; the reading of the first candidate."""
@@ -170,15 +195,21 @@ class Fitter:
         for wait in chain:
             if steps is None:
                 steps = self._beginning(wait.restart)
+                self._step_known[:] = wait.restart <= 1
             steps, reading = self._step(steps, wait)
             readings.append(reading)
         return readings
 
+    def state(self, stated_s: float) -> None:
+        """Rule out every candidate without the delay that the kubelet states; failed starts double it too, so any step may do."""
+        self._misstated |= np.array([not has_delay(curve, stated_s) for curve in self.candidates])
+
     def fits(self) -> tuple[Fit, ...]:
         """Every candidate, the most likely first."""
-        apart = self._last_early - self._first_early > ONE_RESTART_S
+        seen = self._restarts_needed(seen_whole=True) > 1
+        unseen = self._restarts_needed(seen_whole=False) >= UNSEEN_RESTARTS
         late = self._late > max(1.0, LATE_SHARE * self.used)
-        fitting = ~(((self._early > 1) & apart) | late)
+        fitting = ~(seen | unseen | late | self._misstated)
         weights = np.array([_COMMON if curve in _USUAL else 1.0 for curve in self.candidates])
         log = np.where(fitting, self._log + np.log(weights), -np.inf)
         likely = np.exp(log - log.max()) if fitting.any() else np.zeros(len(log))
@@ -190,6 +221,10 @@ class Fitter:
                 probability=float(probability[row]),
                 early=int(self._early[row]),
                 late=int(self._late[row]),
+                misstated=bool(self._misstated[row]),
+                cut=int(self._cut[row]),
+                shown=int(self._shown[row]),
+                shown_whole=int(self._shown_whole[row]),
             )
             for row, curve in enumerate(self.candidates)
         ]
@@ -207,6 +242,7 @@ class Fitter:
     def _step(self, steps: Numbers, wait: Wait) -> tuple[Numbers, Reading]:
         """Possible steps of the counter after a wait, from the possible steps before it."""
         if wait.may_forget:
+            self._step_known[:] = False
             return self._anywhere(free=wait.disturbed), self._reading(steps, wait, objection="", is_judged=False)
         self.used += wait.restart > 1
         chance = _SANE * self._chances[self._place, min(wait.seconds, LONGEST_S - 1)]
@@ -217,9 +253,17 @@ class Fitter:
         stray = total <= 0
         possible = steps > 0
         early = stray & np.all(~possible | (wait.seconds < self._earliest), axis=1)
-        self._object(early, stray & ~early, wait)
+        cut = ~stray & ((steps * chance).sum(axis=1) <= 0)
+        self._object(early, stray & ~early, cut, wait)
+        longest = STEPS - 1 - np.argmax(possible[:, ::-1], axis=1)
+        at_longest = np.take_along_axis(chance, longest[:, None], axis=1)[:, 0] > 0
+        if wait.restart > 1:
+            shows = ~stray & ~cut & (self._step_known | at_longest)
+            self._shown += shows
+            self._shown_whole += shows & wait.seen_whole
+        self._step_known = ~stray & ~cut
         self._log += np.log(np.where(stray, _STRAY, total))
-        objection = ("early" if early[0] else "late") if stray[0] else ""
+        objection = "early" if early[0] or cut[0] else "late" if stray[0] else ""
         reading = self._reading(steps if stray[0] else weighed, wait, objection=objection, is_judged=True)
         following = self._doubled(weighed / np.where(stray, 1.0, total)[:, None])
         if not wait.seen_whole:
@@ -227,11 +271,23 @@ class Fitter:
         following[stray] = self._anywhere()[stray]
         return following, reading
 
-    def _object(self, early: NDArray[np.bool_], late: NDArray[np.bool_], wait: Wait) -> None:
+    def _object(self, early: NDArray[np.bool_], late: NDArray[np.bool_], cut: NDArray[np.bool_], wait: Wait) -> None:
         self._early += early
         self._late += late
-        self._first_early = np.where(early, np.minimum(self._first_early, wait.started_s), self._first_early)
-        self._last_early = np.where(early, np.maximum(self._last_early, wait.started_s), self._last_early)
+        self._cut += cut
+        self._shortenings.append((wait.started_s, wait.seen_whole, early | cut))
+
+    def _restarts_needed(self, *, seen_whole: bool) -> NDArray[np.int_]:
+        """How many restarts of the kubelet would explain the early waits, by candidate; without `seen_whole` all of them."""
+        count = len(self.candidates)
+        restarts, began_s = np.zeros(count, dtype=int), np.full(count, -np.inf)
+        for ended_s, whole, early in sorted(self._shortenings, key=lambda each: each[0]):
+            if seen_whole and not whole:
+                continue
+            another = early & (ended_s - began_s > ONE_RESTART_S)
+            restarts += another
+            began_s = np.where(another, ended_s, began_s)
+        return restarts
 
     def _doubled(self, steps: Numbers) -> Numbers:
         following = np.zeros_like(steps)

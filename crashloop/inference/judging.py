@@ -10,8 +10,8 @@ from itertools import groupby
 
 import msgspec
 
-from crashloop.inference.fitting import ONE_RESTART_S, Fit, Fitter, Reading, grid, window
-from crashloop.inference.loops import CrashLoop
+from crashloop.inference.fitting import BASES, ONE_RESTART_S, Fit, Fitter, Reading, grid, has_delay, window
+from crashloop.inference.loops import CrashLoop, LeftOut
 from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode
@@ -61,7 +61,7 @@ class NodeFinding(msgspec.Struct, frozen=True, kw_only=True):
     """configz, or the declared profile."""
     agreement: Agreement
     objections: tuple[str, ...] = ()
-    """Waits that the configured curve does not allow, in words."""
+    """Waits and stated delays that the configured curve does not allow, in words."""
     note: str = ""
     """Why waits of the node were not used."""
 
@@ -79,27 +79,26 @@ def judge_node(
 
     `disturbed` is the reason why the kubelet's counters were lost; then no deviation counts against it.
     """
-    # A maximum of no whole seconds is a candidate only where it is configured: waits cannot tell fractions apart.
-    fitter = fitted(loops, tuple(dict.fromkeys((*grid(), *([configured] if configured else [])))), version)
+    # A maximum of no whole seconds is a candidate only where it is configured or stated: waits cannot tell fractions apart.
+    stated = (Curve(min(base.initial_s, delay_s), delay_s) for base in BASES for delay_s in stated_delays(loops))
+    fitter = fitted(loops, tuple(dict.fromkeys((*grid(), *stated, *([configured] if configured else [])))), version)
     fits = fitter.fits()
     fitting = tuple(fit.curve for fit in fits if fit.fits)
     objections: tuple[str, ...] = ()
-    agreement = Agreement.NOT_COMPARED
+    agreement, used = Agreement.NOT_COMPARED, fitter.used
     if configured is not None:
         (own,) = fitted(loops, (configured,), version).fits()
         objections = tuple(objections_to(loops, configured, version))[:MAX_OBJECTIONS]
         agreement = _agreement(own, fitter.used, disturbed)
-        if own.fits and own.early and not disturbed:
-            disturbed = (
-                f"waits shorter than due: {own.early}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
-                "observe for longer"
-            )
+        used = own.shown if agreement is Agreement.AGREES else used
+        if own.fits and agreement is not Agreement.AGREES and not disturbed:
+            disturbed = _not_shown(own, fitter.used)
     return NodeFinding(
         node=node,
         kubelet_version=str(version),
-        loops=len(loops),
+        loops=sum(bool(loop.waits) for loop in loops),
         waits=sum(len(loop.waits) for loop in loops),
-        used=fitter.used,
+        used=used,
         likely=fits[0].curve if fitting and fitter.used else None,
         confidence=fits[0].probability if fitter.used else 0.0,
         fitting=ranges(fitting),
@@ -128,13 +127,20 @@ def unjudged(node: str, loops: Sequence[CrashLoop], *, kubelet_version: str, not
     )
 
 
-def fitted(loops: Iterable[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> Fitter:
+def fitted(loops: Sequence[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> Fitter:
     """The candidates, judged by all chains."""
     fitter = Fitter(candidates, version)
     for loop in loops:
         for chain in loop.chains:
             fitter.take(chain)
+    for delay_s in stated_delays(loops):
+        fitter.state(delay_s)
     return fitter
+
+
+def stated_delays(loops: Iterable[CrashLoop]) -> list[float]:
+    """The delays that the kubelet stated, each once, by length."""
+    return sorted({each.seconds for loop in loops for each in loop.stated})
 
 
 def readings(loop: CrashLoop, curve: Curve, version: KubernetesVersion) -> tuple[Reading, ...]:
@@ -160,18 +166,54 @@ def ranges(curves: Iterable[Curve]) -> tuple[CurveRange, ...]:
 
 
 def _agreement(own: Fit, used: int, disturbed: str) -> Agreement:
-    if used < MIN_WAITS or disturbed:
+    """Waits that only an unseen restart of the kubelet explains count against the curve, and never towards agreement.
+
+    Nor does a delay that the kubelet states; one that the curve does not have contradicts it alone.
+    """
+    if disturbed or (used < MIN_WAITS and not own.misstated):
         return Agreement.TOO_LITTLE
     if not own.fits:
         return Agreement.CONTRADICTS
-    return Agreement.TOO_LITTLE if own.early else Agreement.AGREES
+    if own.early or own.shown < MIN_WAITS or (own.cut and own.shown_whole < MIN_WAITS):
+        return Agreement.TOO_LITTLE
+    return Agreement.AGREES
+
+
+def _not_shown(own: Fit, used: int) -> str:
+    """Why a curve that is not ruled out is not shown either; empty where there are too few waits."""
+    if own.early:
+        return (
+            f"waits shorter than due: {own.early + own.cut}, all within {ONE_RESTART_S} s as after a restart of the kubelet; "
+            "observe for longer"
+        )
+    if own.cut:
+        return (
+            f"waits shorter than due: {own.cut}, which began before the observation; only a restart of the kubelet would "
+            "explain them; observe for longer"
+        )
+    if own.shown < MIN_WAITS <= used:
+        return (
+            f"waits that show the configured curve: {own.shown} of the {MIN_WAITS} needed; the others are at an unknown step of "
+            "it, below its longest delay; observe for longer"
+        )
+    return ""
 
 
 def objections_to(
-    loops: Iterable[CrashLoop], curve: Curve, version: KubernetesVersion, *, kinds: Collection[str] = ("early", "late")
+    loops: Iterable[CrashLoop],
+    curve: Curve,
+    version: KubernetesVersion,
+    *,
+    kinds: Collection[str] = ("stated", "early", "late"),
 ) -> Iterator[str]:
-    """The waits that a curve does not allow, in words."""
+    """The stated delays and the waits that a curve does not allow, in words."""
     for loop in loops:
+        for said in loop.stated if "stated" in kinds else ():
+            if not has_delay(curve, said.seconds):
+                yield (
+                    f"{loop.name}: the kubelet states a back-off of {said.seconds:g} s before restart {said.restart}, a delay "
+                    f"that {_words(curve)} does not have."
+                )
         for reading in readings(loop, curve, version):
             if reading.objection in kinds:
                 yield _objection(loop, reading, version)
@@ -276,11 +318,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     loops: tuple[CrashLoop, ...]
     """All observed waits, so that they can be judged again."""
     left_out: int
-    """Restarted containers that are no evidence: probes or RestartAllContainers restart them without a wait."""
+    """Restarted containers that are no evidence."""
     gaps: int
     """Number of losses of the watch that may have dropped statuses."""
     unheard: Unheard | None = None
     """The watch was lost, and did not come back before the end."""
+    restarting: int = 0
+    """All containers that had restarted."""
+    waiting: int = 0
+    """Those of them that waited in CrashLoopBackOff at the end."""
+    left_out_because: dict[str, int] = {}
+    """`left_out` by the reason."""
 
 
 def observation(
@@ -292,9 +340,11 @@ def observation(
     finished: datetime,
     kubernetes_version: str,
     namespace: str | None,
-    left_out: int,
+    left_out: Mapping[LeftOut, int],
     gaps: int,
     unheard: Unheard | None = None,
+    restarting: int = 0,
+    waiting: int = 0,
 ) -> Observation:
     """The document, worst nodes first."""
     order = list(_EXIT_CODES)
@@ -310,9 +360,12 @@ def observation(
         exit_code=_EXIT_CODES[agreement],
         nodes=findings,
         loops=tuple(loops),
-        left_out=left_out,
+        left_out=sum(left_out.values()),
         gaps=gaps,
         unheard=unheard,
+        restarting=restarting,
+        waiting=waiting,
+        left_out_because={reason.value: number for reason, number in left_out.items()},
     )
 
 

@@ -1,22 +1,36 @@
 """Crash loops: the waits between exit and start of containers, assembled from the restarts in successive pod statuses.
 
-Only regular containers count, without those whose restarts need not wait for the curve: a failing liveness or startup
-probe kills and restarts in one sync (kuberuntime_manager.go@v1.37.1 SyncPod), and RestartAllContainers (KEP-5532)
-removes the exited containers that delays are counted from.
+Regular containers and sidecars count, without restarts that need not wait for the curve: a failing liveness or startup
+probe kills and restarts in one sync (kuberuntime_manager.go@v1.37.1 SyncPod), so a life counts only if it was too short for
+any probe of its container; RestartAllContainers (KEP-5532) removes the exited containers that delays are counted from.
 
 Theory of operation. A status with a current and a previous instance gives one wait: previous.finishedAt to
 current.startedAt, both in whole seconds by the node's clock. So the true wait differs from the difference by less than a
 second, and reaches a due delay of whole seconds if the difference does. Waits of one container are numbered by
-restartCount; consecutive waits form a chain, along which the counter doubles.
+restartCount; consecutive waits form a chain, along which the counter doubles. Beside them stands the delay that the kubelet
+states while a container waits (kuberuntime_manager.go@v1.37.1 doBackOff).
 """
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from crashloop.history.statuses import FAILED_STARTS
+from crashloop.spec.duration import duration_seconds
+from crashloop.spec.killing_probe import KillingProbe, killed_after_s
+
+
+class LeftOut(StrEnum):
+    """Why a restarted container is no evidence."""
+
+    PROBE = "a probe may have killed it"
+    RESTARTS_ALL = "its pod has a rule RestartAllContainers"
+    INIT = "it is an init container"
 
 
 class StatedInstance(msgspec.Struct, frozen=True):
@@ -39,6 +53,13 @@ class ContainerStatement(msgspec.Struct, frozen=True):
     """Changes with image and resources: a change of either resets the kubelet's counter on a running pod."""
     start_failed: bool
     """It waits for something other than the backoff, or its start failed: failed attempts double the delay as well."""
+    backs_off: bool = False
+    """It waits in CrashLoopBackOff."""
+    stated_s: float | None = None
+    """The delay that the kubelet states while it waits."""
+    killed_after_s: float | None = None
+    """How long a life lasts at least before a probe can have ended it; None without such a probe."""
+    left_out: LeftOut | None = None
 
 
 class PodStatement(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +70,6 @@ class PodStatement(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     node: str
     containers: tuple[ContainerStatement, ...]
-    left_out: int
-    """Restarted containers that are no evidence."""
 
 
 class _Terminated(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,6 +84,7 @@ class _Running(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Waiting(msgspec.Struct, frozen=True):
     reason: str | None = None
+    message: str | None = None
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -82,6 +102,7 @@ class _ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
     container_statuses: tuple[_ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[_ContainerStatus, ...] | None = None
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -92,8 +113,9 @@ class _ContainerSpec(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     image: str = ""
     resources: Any = None
-    liveness_probe: Any = None
-    startup_probe: Any = None
+    restart_policy: str | None = None
+    liveness_probe: KillingProbe | None = None
+    startup_probe: KillingProbe | None = None
     restart_policy_rules: tuple[_Rule, ...] | None = None
 
     @property
@@ -107,7 +129,8 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     init_containers: tuple[_ContainerSpec, ...] | None = None
 
 
-_WAITS_AS_DUE = frozenset({None, "", "CrashLoopBackOff", "ContainerCreating", "PodInitializing"})
+BACKS_OFF = "CrashLoopBackOff"
+_WAITS_AS_DUE = frozenset({None, "", BACKS_OFF, "ContainerCreating", "PodInitializing"})
 
 _spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
 
@@ -115,31 +138,45 @@ _spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
 def statement(namespace: str, name: str, uid: str, spec: bytes, status: bytes) -> PodStatement:
     """Read `spec` and `status` of a pod as the API server sent them. Raises msgspec.MsgspecError if they are none."""
     declared, reported = _spec.decode(spec), _status.decode(status)
-    restarts_all = any(each.restarts_all for each in (*declared.containers, *(declared.init_containers or ())))
-    probed = {each.name for each in declared.containers if each.liveness_probe or each.startup_probe}
-    keys = {each.name: f"{each.image} {each.resources}" for each in declared.containers}
-    statuses = reported.container_statuses or ()
-    usable = [each for each in statuses if not restarts_all and each.name not in probed]
+    inits = declared.init_containers or ()
+    restarts_all = any(each.restarts_all for each in (*declared.containers, *inits))
+    specs = {each.name: each for each in (*inits, *declared.containers)}
+    once = {each.name for each in inits if each.restart_policy != "Always"}
+    statuses = (*(reported.init_container_statuses or ()), *(reported.container_statuses or ()))
+    why = {
+        each.name: LeftOut.INIT if each.name in once else LeftOut.RESTARTS_ALL if restarts_all else None
+        for each in statuses
+    }
     return PodStatement(
         namespace=namespace,
         name=name,
         uid=uid,
         node=declared.node_name,
-        containers=tuple(_container(each, keys.get(each.name, "")) for each in usable),
-        left_out=sum(each.restart_count > 0 for each in statuses) - sum(each.restart_count > 0 for each in usable),
+        containers=tuple(
+            _container(each, specs.get(each.name, _ContainerSpec(each.name)), why[each.name]) for each in statuses
+        ),
     )
 
 
-def _container(status: _ContainerStatus, key: str) -> ContainerStatement:
+_STATED = re.compile(r"back-off (\S+) restarting failed container")
+
+
+def _container(status: _ContainerStatus, spec: _ContainerSpec, left_out: LeftOut | None) -> ContainerStatement:
     waiting, ended = status.state.waiting, status.state.terminated
+    backs_off = waiting is not None and waiting.reason == BACKS_OFF
+    said = _STATED.match(waiting.message or "") if waiting is not None and backs_off else None
     return ContainerStatement(
         name=status.name,
         restart_count=status.restart_count,
         present=_instance(status.state),
         previous=_instance(status.last_state),
-        key=key,
+        key=f"{spec.image} {spec.resources}",
         start_failed=(waiting is not None and waiting.reason not in _WAITS_AS_DUE)
         or (ended is not None and ended.reason in FAILED_STARTS),
+        backs_off=backs_off,
+        stated_s=None if said is None else duration_seconds(said[1]),
+        killed_after_s=killed_after_s(spec.liveness_probe, spec.startup_probe),
+        left_out=left_out,
     )
 
 
@@ -164,6 +201,8 @@ def _seconds(moment: str | None) -> int | None:
     return seconds if seconds > 0 else None
 
 
+FREE_S = 8
+"""A free restart, which a probe that killed after ten minutes leaves behind, takes no longer (model/lateness.py)."""
 FORGETS_S = 590
 """A run and a wait of almost 600 s together may reset the counter (kubelet-wide: lastUpdate plus 10 minutes)."""
 
@@ -190,6 +229,14 @@ class Wait(msgspec.Struct, frozen=True):
         return self.disturbed or self.ran_s + self.seconds >= FORGETS_S
 
 
+class StatedDelay(msgspec.Struct, frozen=True):
+    """The delay that a kubelet stated while a container waited."""
+
+    restart: int
+    """The restartCount that the wait ends with."""
+    seconds: float
+
+
 class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
     """The observed waits of one restarting container."""
 
@@ -199,6 +246,8 @@ class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     waits: tuple[Wait, ...]
     """In the order of the restarts."""
+    stated: tuple[StatedDelay, ...] = ()
+    """By the kubelet's messages; the same."""
 
     @property
     def name(self) -> str:
@@ -225,19 +274,26 @@ class CrashLoops:
         """`since_s`: start of the observation, in seconds since the epoch."""
         self._since_s = since_s
         self._containers: dict[tuple[str, str], _LoopingContainer] = {}
-        self._left_out: dict[str, int] = {}
 
     @property
-    def left_out(self) -> int:
-        """Restarted containers that were not used."""
-        return sum(self._left_out.values())
+    def left_out(self) -> Mapping[LeftOut, int]:
+        """Restarted containers that were not used, by the reason."""
+        return Counter(each.left_out for each in self._containers.values() if each.left_out is not None)
+
+    @property
+    def restarting(self) -> int:
+        """All restarted containers."""
+        return len(self._containers)
+
+    @property
+    def waiting(self) -> int:
+        """Those that wait in CrashLoopBackOff now."""
+        return sum(each.waits_now for each in self._containers.values())
 
     def take(self, pod: PodStatement) -> None:
         """Add the status of a pod; a repeated status adds nothing."""
-        if pod.left_out:
-            self._left_out[pod.uid] = pod.left_out
         for said in pod.containers if pod.node else ():
-            if said.restart_count > 0:
+            if said.restart_count > 0 or said.backs_off:
                 key = (pod.uid, said.name)
                 container = self._containers.get(key)
                 if container is None:
@@ -245,8 +301,8 @@ class CrashLoops:
                 container.take(said, since_s=self._since_s)
 
     def by_node(self) -> dict[str, tuple[CrashLoop, ...]]:
-        """The loops with an observed wait, by node, in alphabetical order."""
-        seen = [each.seen(name) for (_, name), each in self._containers.items() if each.has_waits]
+        """The loops with an observed wait or a stated delay, by node, in alphabetical order."""
+        seen = [each.seen(name) for (_, name), each in self._containers.items() if each.is_evidence]
         found: dict[str, list[CrashLoop]] = {}
         for loop in sorted(seen, key=lambda each: (each.node, each.name)):
             found.setdefault(loop.node, []).append(loop)
@@ -259,33 +315,60 @@ class _LoopingContainer:
     def __init__(self, pod: PodStatement) -> None:
         self._namespace, self._pod, self._node = pod.namespace, pod.name, pod.node
         self._waits: dict[int, Wait] = {}
+        self._stated: dict[int, StatedDelay] = {}
+        self._killed: set[int] = set()
+        """Restarts that a probe may have caused."""
+        self._left_out: LeftOut | None = None
         self._key: str | None = None
         self._disturbed = False
+        self.waits_now = False
 
     @property
-    def has_waits(self) -> bool:
-        return bool(self._waits)
+    def is_evidence(self) -> bool:
+        return self._left_out is None and bool(self._stated or self._waits.keys() - self._killed)
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        return LeftOut.PROBE if self._left_out is None and self._killed and not self.is_evidence else self._left_out
 
     def seen(self, name: str) -> CrashLoop:
         waits = tuple(self._waits[restart] for restart in sorted(self._waits))
-        return CrashLoop(namespace=self._namespace, pod=self._pod, container=name, node=self._node, waits=waits)
+        stated = tuple(self._stated[restart] for restart in sorted(self._stated))
+        return CrashLoop(
+            namespace=self._namespace, pod=self._pod, container=name, node=self._node, waits=waits, stated=stated
+        )
 
     def take(self, said: ContainerStatement, *, since_s: float) -> None:
+        self._left_out, self.waits_now = said.left_out, said.backs_off
         if said.start_failed or (self._key is not None and said.key != self._key):
             self._disturbed = True
         self._key = said.key
+        if said.stated_s is not None:
+            following = said.restart_count + 1
+            self._stated[following] = StatedDelay(restart=following, seconds=said.stated_s)
         present, previous = said.present, said.previous
         if present is None or previous is None or previous.finished_s is None or said.restart_count in self._waits:
             return
         seconds = present.started_s - previous.finished_s
         if seconds < 0:
             return
+        ran_s = max(previous.finished_s - previous.started_s, 0)
         self._waits[said.restart_count] = Wait(
             restart=said.restart_count,
             seconds=seconds,
-            ran_s=max(previous.finished_s - previous.started_s, 0),
+            ran_s=ran_s,
             started_s=present.started_s,
             seen_whole=previous.finished_s >= since_s,
-            disturbed=self._disturbed,
+            disturbed=self._disturbed or self._may_be_of_a_probe(said, ran_s, seconds),
         )
         self._disturbed = False
+
+    def _may_be_of_a_probe(self, said: ContainerStatement, ran_s: int, seconds: int) -> bool:
+        """Whether a probe may have killed the life before a wait, or the one before that, and so have left a free restart."""
+        if said.killed_after_s is None:
+            return False
+        if ran_s + 1 > said.killed_after_s:  # both times were rounded down
+            self._killed.add(said.restart_count)
+            return True
+        before = said.restart_count - 1
+        return (before not in self._waits or before in self._killed) and seconds <= FREE_S

@@ -85,6 +85,8 @@ def look(request: ObservationRequest, progress: Progress) -> Observation:
         kubernetes_version=str(KubernetesVersion.parse(version)),
         namespace=request.namespace,
         left_out=watch.left_out,
+        restarting=watch.restarting,
+        waiting=watch.waiting,
         gaps=watch.gaps,
         unheard=None if broken is None else Unheard(since=datetime.fromtimestamp(broken[0] / 1e9, UTC), why=broken[1]),
     )

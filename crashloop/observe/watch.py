@@ -2,11 +2,12 @@
 
 import threading
 import time
+from collections.abc import Mapping
 
 import msgspec
 
 from crashloop.errors import ClusterError
-from crashloop.inference.loops import CrashLoop, CrashLoops, statement
+from crashloop.inference.loops import CrashLoop, CrashLoops, LeftOut, statement
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
 from crashloop.kube.watch import LOOKING, Changed, Listed, PodObject, PodWatch, WatchGap
@@ -69,9 +70,19 @@ class LoopWatch:
             return self._loops.by_node()
 
     @property
-    def left_out(self) -> int:
+    def left_out(self) -> Mapping[LeftOut, int]:
         with self._lock:
             return self._loops.left_out
+
+    @property
+    def restarting(self) -> int:
+        with self._lock:
+            return self._loops.restarting
+
+    @property
+    def waiting(self) -> int:
+        with self._lock:
+            return self._loops.waiting
 
     def _follow(self) -> None:
         try:

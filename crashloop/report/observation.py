@@ -81,6 +81,9 @@ def sentence(seen: Observation) -> str:
     """The observation in one sentence."""
     numbers = {agreement: sum(each.agreement is agreement for each in seen.nodes) for agreement in Agreement}
     if not seen.nodes:
+        if seen.restarting:
+            loops = counted(seen.restarting, "restarting container")
+            return f"No wait of {loops} could be used, so no node showed a curve. Observe for longer (--for)."
         return "No container restarted, so no node showed a curve."
     match seen.agreement:
         case Agreement.CONTRADICTS:
@@ -89,19 +92,48 @@ def sentence(seen: Observation) -> str:
         case Agreement.AGREES:
             return f"{counted(numbers[Agreement.AGREES], 'node')} followed the curve configured for them."
         case _ if numbers[Agreement.NOT_COMPARED] == len(seen.nodes):
-            return "The nodes' configuration was neither read (--read-configz) nor declared (--expect)."
+            return _not_compared(seen)
         case _:
             return f"Too few waits were seen on {counted(numbers[Agreement.TOO_LITTLE], 'node')}. Observe for longer (--for)."
+
+
+def _not_compared(seen: Observation) -> str:
+    """Why no node was compared: each reason once."""
+    reasons = {each.note or _REFUSED if each.configured_by else each.note for each in seen.nodes}
+    unknown = (
+        "The nodes' configuration was neither read (--read-configz) nor declared (--expect)." if "" in reasons else ""
+    )
+    known = [f"Not compared: {reason}." for reason in sorted(reasons - {""})]
+    return " ".join(filter(None, (unknown, *known)))
+
+
+_REFUSED = "its kubelet does not start with the expected profile"
+MAX_STATED = 12
+"""Delays stated by kubelets that are written out."""
+
+
+def _counts(seen: Observation) -> str:
+    """What became of each restarting container, as far as it was seen."""
+    stated = sorted(loop.stated[-1].seconds for loop in seen.loops if loop.stated)
+    said = ", ".join(f"{each:g}" for each in stated[:MAX_STATED]) + (", …" if len(stated) > MAX_STATED else "")
+    gave = sum(bool(loop.waits) for loop in seen.loops)
+    parts = [
+        f"{seen.waiting} wait now" if seen.waiting else "",
+        f"delays that the kubelets state: {said} s" if said else "",
+        f"{gave} gave a wait" if gave else "",
+        *(f"{number} left out because {reason}" for reason, number in seen.left_out_because.items()),
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def facts(seen: Observation) -> str:
     """The observation's scope, in one line."""
     where = seen.namespace or "all namespaces"
     duration = took(seen.finished - seen.started)
-    left_out = f"; {counted(seen.left_out, 'restarted container')} left out (probes, RestartAllContainers)"
     gaps = f"; the watch was lost {counted(seen.gaps, 'time')}"
-    text = f"{counted(len(seen.loops), 'crash loop')} in {where}, watched for {duration}"
-    text += (left_out if seen.left_out else "") + (gaps if seen.gaps else "") + "."
+    counts = _counts(seen)
+    text = f"{counted(seen.restarting, 'restarting container')} in {where}, watched for {duration}"
+    text += (f": {counts}" if counts else "") + (gaps if seen.gaps else "") + "."
     if seen.unheard is None:
         return text
     why = " ".join(seen.unheard.why.split())

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from crashloop.spec.killing_probe import KillingProbe, killed_after_s
 from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
 from crashloop.spec.program import THEIRS
 
@@ -19,8 +20,6 @@ _PLACES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"), ("
 """Where a template is: in a Deployment, Job or the like, in a CronJob, in a PodTemplate."""
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
-_MARGIN_S = 1.0
-"""The kubelet's ticker and the time of a start may make the first probe of a life come so much sooner."""
 
 
 class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,20 +131,6 @@ class _Rule(msgspec.Struct, frozen=True, rename="camel"):
     exit_codes: _ExitCodes
 
 
-class _Probe(msgspec.Struct, frozen=True, rename="camel"):
-    """With the defaults of core/v1."""
-
-    initial_delay_seconds: int = 0
-    period_seconds: int = 10
-    failure_threshold: int = 3
-
-    @property
-    def kills_after_s(self) -> float:
-        """How long a life lasts at least before this probe has failed often enough."""
-        failures_s = (self.failure_threshold - 1) * self.period_seconds
-        return max(0.0, self.initial_delay_seconds + failures_s - _MARGIN_S)
-
-
 class _Lifecycle(msgspec.Struct, frozen=True, rename="camel"):
     post_start: dict[str, Any] | None = None
 
@@ -158,8 +143,8 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
     image_pull_policy: str | None = None
     restart_policy: RestartPolicy | None = None
     restart_policy_rules: tuple[_Rule, ...] | None = None
-    liveness_probe: _Probe | None = None
-    startup_probe: _Probe | None = None
+    liveness_probe: KillingProbe | None = None
+    startup_probe: KillingProbe | None = None
     lifecycle: _Lifecycle | None = None
 
     @property
@@ -169,8 +154,7 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def killed_after_s(self) -> float | None:
         """None if nothing kills it."""
-        probes = [each.kills_after_s for each in (self.liveness_probe, self.startup_probe) if each is not None]
-        return 0.0 if self.has_hook else min(probes, default=None)
+        return 0.0 if self.has_hook else killed_after_s(self.liveness_probe, self.startup_probe)
 
     @property
     def pulls_always(self) -> bool:

@@ -25,11 +25,13 @@ def _stamp(at_s: float) -> str:
     return datetime.fromtimestamp(int(at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def pod(name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "worker", probe: bool = False) -> Json:
+def pod(
+    name: str, restart: int, exited_s: float, wait_s: int, *, on: str = "worker", probe: Json | None = None
+) -> Json:
     """A pod whose container has restarted `wait_s` after it had exited at `exited_s`."""
     last = {"terminated": {"startedAt": _stamp(exited_s - 1), "finishedAt": _stamp(exited_s), "exitCode": 1}}
     running = {"running": {"startedAt": _stamp(exited_s + wait_s)}}
-    container: Json = {"name": "app"} | ({"livenessProbe": {"exec": {}}} if probe else {})
+    container: Json = {"name": "app"} | ({"livenessProbe": probe} if probe else {})
     return {
         "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "0"},
         "spec": {"nodeName": on, "containers": [container]},

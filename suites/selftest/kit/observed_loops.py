@@ -38,18 +38,26 @@ def terminated(from_s: float, to_s: float, reason: str = "Error") -> Json:
     return {"terminated": {"exitCode": 1, "reason": reason, "startedAt": at(from_s), "finishedAt": at(to_s)}}
 
 
-def waiting(reason: str) -> Json:
-    return {"waiting": {"reason": reason}}
+def waiting(reason: str, message: str = "") -> Json:
+    return {"waiting": {"reason": reason, "message": message}}
 
 
 def status(restart_count: int, state: Json, last: Json | None = None, name: str = "app") -> Json:
     return {"name": name, "restartCount": restart_count, "state": state, "lastState": last or {}}
 
 
-def pod(*statuses: Json, container: Json | None = None, name: str = "web", node: str = "worker") -> PodStatement:
-    """A statement about a pod with one container called app."""
-    spec = {"nodeName": node, "containers": [{"name": "app", "image": "i:1"} | (container or {})]}
-    told = {"phase": "Running", "containerStatuses": list(statuses)}
+def pod(
+    *statuses: Json,
+    container: Json | None = None,
+    name: str = "web",
+    node: str = "worker",
+    init: tuple[Json, Json] | None = None,
+) -> PodStatement:
+    """A statement about a pod with one container called app, and perhaps an init container: its spec and status."""
+    spec: Json = {"nodeName": node, "containers": [{"name": "app", "image": "i:1"} | (container or {})]}
+    told: Json = {"phase": "Running", "containerStatuses": list(statuses)}
+    if init is not None:
+        spec["initContainers"], told["initContainerStatuses"] = [init[0]], [init[1]]
     return statement("ns", name, f"uid-{name}", msgspec.json.encode(spec), msgspec.json.encode(told))
 
 

@@ -105,6 +105,7 @@ def test_a_release_that_the_model_does_not_know_is_reported(tmp_path: Path) -> N
     code, output, _ = observed(peer, tmp_path, "--expect", "worker=max-10s")
     assert code == ExitCode.INCONCLUSIVE
     assert "worker: its release is older than the model covers." in output
+    assert "nor declared" not in output
 
 
 def test_an_expected_node_without_a_crash_loop_is_reported(tmp_path: Path) -> None:
@@ -114,10 +115,46 @@ def test_an_expected_node_without_a_crash_loop_is_reported(tmp_path: Path) -> No
 
 
 def test_containers_that_probes_restart_are_counted_and_not_used(tmp_path: Path) -> None:
-    peer = ClusterPeer([[node("worker")]], [pod("probed", 9, time.time() + 1000, 0, probe=True)])
-    _, output, seen = observed(peer, tmp_path)
+    probed = pod("probed", 9, time.time() + 1000, 0, probe={"exec": {}, "periodSeconds": 1, "failureThreshold": 1})
+    _, output, seen = observed(ClusterPeer([[node("worker")]], [probed]), tmp_path)
     assert (seen.left_out, seen.nodes) == (1, ())
-    assert "1 restarted container left out (probes, RestartAllContainers)" in output
+    assert "1 restarting container in all namespaces" in output
+    assert "1 left out because a probe may have killed it" in output
+    assert "No wait of 1 restarting container could be used" in output
+
+
+def backing_off(name: str, restarts: int, message: str, *, on: str = "worker") -> Json:
+    found = pod(name, restarts, 1_700_000_000, 0, on=on)
+    found["status"]["containerStatuses"][0]["state"] = {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
+    return found
+
+
+def test_containers_that_wait_are_counted_with_what_the_kubelet_states_of_them(tmp_path: Path) -> None:
+    said = {"a": (9, "back-off 5m0s"), "b": (40, "back-off 2s"), "c": (6, "")}
+    pods = [
+        backing_off(name, restarts, f"{text} restarting failed container=app" if text else "", on=f"node-{name}")
+        for name, (restarts, text) in said.items()
+    ]
+    peer = ClusterPeer(
+        [[node(f"node-{name}") for name in said]], [*pods, pod("d", 40, 1_700_000_000, 310, on="node-a")]
+    )
+    code, output, seen = observed(peer, tmp_path, "--expect", "*=stock")
+    assert code == ExitCode.FAIL
+    assert {each.node: each.agreement for each in seen.nodes} == {
+        "node-a": Agreement.TOO_LITTLE,
+        "node-b": Agreement.CONTRADICTS,
+    }
+    words = " ".join(output.split())
+    assert "4 restarting containers in all namespaces" in words
+    assert "3 wait now; delays that the kubelets state: 2, 300 s; 1 gave a wait" in words
+    assert "the kubelet states a back-off of 2 s before restart 41" in words
+
+
+def test_containers_that_only_wait_are_not_said_not_to_restart(tmp_path: Path) -> None:
+    pods = [backing_off(f"pod-{restarts}", restarts, "") for restarts in (6, 40, 9)]
+    code, output, seen = observed(ClusterPeer([[node("worker")]], pods), tmp_path)
+    assert (code, seen.restarting, seen.waiting) == (ExitCode.INCONCLUSIVE, 3, 3)
+    assert "No wait of 3 restarting containers could be used" in output
 
 
 def test_more_pods_than_fit_into_one_answer_are_all_listed(tmp_path: Path) -> None:
@@ -149,6 +186,14 @@ def test_the_document_is_as_its_schema_says(tmp_path: Path) -> None:
     observed(peer, tmp_path, "--expect", "worker=max-10s")
     document = msgspec.json.decode((tmp_path / "out" / "observe.json").read_bytes())
     jsonschema.validate(document, schemas()["observation"])
+
+
+@pytest.mark.parametrize("wait_s", [0, 2, 60, 120])
+def test_pods_at_restart_50_with_waits_of_another_curve_do_not_agree(tmp_path: Path, wait_s: int) -> None:
+    pods = [pod(f"pod-{number}", 50, 1_700_000_000 + 20 * number, wait_s) for number in range(6)]
+    code, _, seen = observed(ClusterPeer([[node("worker")]], pods), tmp_path, "--expect", "*=stock")
+    assert code != ExitCode.OK
+    assert seen.nodes[0].agreement is not Agreement.AGREES
 
 
 @pytest.mark.parametrize(

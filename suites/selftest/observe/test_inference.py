@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crashloop.inference.fitting import Fitter, Window, chances, grid, window
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judge_node, ranges, worst
-from crashloop.inference.loops import CrashLoop
+from crashloop.inference.loops import CrashLoop, StatedDelay
 from crashloop.model.config import Curve
 from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile
@@ -99,13 +99,17 @@ def test_every_curve_of_whole_seconds_that_a_node_can_be_configured_for_is_a_can
     assert {curve for curve in curves if float(curve.maximum_s).is_integer()} <= set(candidates)
 
 
-def test_a_maximum_between_two_whole_seconds_is_named_if_it_is_configured_and_else_by_its_neighbours() -> None:
+def test_a_maximum_between_two_whole_seconds_is_named_if_it_is_configured_or_stated_and_else_by_its_neighbours() -> (
+    None
+):
     between = Curve(2.5, 2.5)
     loops = simulated_loops(load_profile("max-2500ms"), V1_37, pods=3, restarts=12)
     known, unknown = judged(*loops, configured=between), judged(*loops)
     assert known.agreement is Agreement.AGREES
     assert between in [Curve(each.initial_s, each.lowest_maximum_s) for each in known.fitting]
-    assert unknown.likely in (Curve(2.0, 2.0), Curve(3.0, 3.0))
+    assert unknown.likely == between
+    unstated = [msgspec.structs.replace(loop, stated=()) for loop in loops]
+    assert judged(*unstated).likely in (Curve(2.0, 2.0), Curve(3.0, 3.0))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +192,7 @@ def test_the_second_restart_cannot_have_come_further_than_the_initial_delay() ->
         judged(*(loop_of(85, name=f"web-{n}") for n in range(4)), configured=STOCK).agreement is Agreement.CONTRADICTS
     )
     late = (loop_of(85, first_restart=9, name=f"web-{n}") for n in range(4))
-    assert judged(*late, configured=STOCK).agreement is Agreement.AGREES
+    assert judged(*late, configured=STOCK).agreement is Agreement.TOO_LITTLE, "some delay of the curve is always near"
 
 
 def test_a_node_whose_counters_were_lost_is_not_judged() -> None:
@@ -236,3 +240,94 @@ def test_the_worst_of_the_nodes_that_were_compared_stands_for_all(
 ) -> None:
     finding = judged(loop_of(10, 13))
     assert worst(msgspec.structs.replace(finding, agreement=each) for each in agreements) is stands
+
+
+def begun_before(*waits_s: int, restart: int = 50, apart_s: int = 100) -> list[CrashLoop]:
+    """Pods that each show one wait from before the observation, which ended so far apart."""
+    found = []
+    for number, wait_s in enumerate(waits_s):
+        loop = loop_of(wait_s, first_restart=restart, name=f"web-{number}", from_s=100 + number * apart_s)
+        waits = tuple(msgspec.structs.replace(wait, seen_whole=False) for wait in loop.waits)
+        found.append(msgspec.structs.replace(loop, waits=waits))
+    return found
+
+
+@pytest.mark.parametrize("wait_s", [0, 2, 120])
+def test_waits_from_before_the_observation_that_a_curve_does_not_allow_count_against_it(wait_s: int) -> None:
+    finding = judged(*begun_before(*[wait_s] * 6), configured=STOCK)
+    assert finding.agreement is Agreement.CONTRADICTS
+    assert finding.objections
+
+
+@pytest.mark.parametrize("wait_s", [0, 2, 60, 120])
+def test_waits_that_one_unseen_restart_of_the_kubelet_may_have_cut_short_show_nothing(wait_s: int) -> None:
+    finding = judged(*begun_before(*[wait_s] * 6, apart_s=1), configured=STOCK)
+    assert finding.agreement is Agreement.TOO_LITTLE
+    assert finding.fitting
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_waits_at_an_unknown_step_show_only_the_longest_delay(whole: bool) -> None:
+    """A maximum of 60 s looks so, and a node with 300 s only if every counter was reset a while ago."""
+    loops = (
+        [loop_of(60, first_restart=50, name=f"web-{number}") for number in range(6)]
+        if whole
+        else begun_before(*[60] * 6)
+    )
+    finding = judged(*loops, configured=STOCK)
+    assert finding.agreement is Agreement.TOO_LITTLE
+    assert "waits that show the configured curve: 0 of the 3 needed" in finding.note
+    assert judged(*loops, configured=Curve(10.0, 60.0)).agreement is Agreement.AGREES
+
+
+def test_an_unseen_restart_of_the_kubelet_does_not_hide_the_waits_that_were_seen_whole() -> None:
+    finding = judged(*begun_before(2, 3, apart_s=1), loop_of(11, 12, 13), configured=TEN)
+    assert (finding.agreement, finding.used) == (Agreement.AGREES, 3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(2, 60), st.integers(0, 400), st.integers(0, 900), st.booleans()), max_size=8),
+    st.sampled_from([TEN, TWO, STOCK]),
+)
+def test_no_waits_that_fit_no_delay_of_a_curve_agree_with_it(
+    waits: list[tuple[int, int, int, bool]], curve: Curve
+) -> None:
+    delays = {min(curve.initial_s * 2**step, curve.maximum_s) for step in range(11)}
+    allowed = [window(due_s, V1_37) for due_s in delays]
+    loops = []
+    for number, (restart, wait_s, from_s, whole) in enumerate(waits):
+        if any(each.earliest <= wait_s <= each.latest for each in allowed):
+            continue
+        loop = loop_of(wait_s, first_restart=restart, name=f"web-{number}", from_s=from_s + 1)
+        seen = tuple(msgspec.structs.replace(wait, seen_whole=whole) for wait in loop.waits)
+        loops.append(msgspec.structs.replace(loop, waits=seen))
+    assert judged(*loops, configured=curve).agreement is not Agreement.AGREES
+
+
+def stating(*delays_s: float) -> CrashLoop:
+    """A container of which only the kubelet's messages were seen."""
+    stated = tuple(StatedDelay(restart=40 + number, seconds=delay_s) for number, delay_s in enumerate(delays_s))
+    return CrashLoop(namespace="ns", pod="web", container="app", node="worker", waits=(), stated=stated)
+
+
+@pytest.mark.parametrize("stated_s", [2.0, 8.0, 2.5, 301.0])
+def test_a_delay_that_the_kubelet_states_and_a_curve_does_not_have_contradicts_it(stated_s: float) -> None:
+    finding = judged(stating(stated_s), configured=STOCK)
+    assert finding.agreement is Agreement.CONTRADICTS
+    assert finding.objections == (
+        f"ns/web app: the kubelet states a back-off of {stated_s:g} s before restart 40, a delay that the curve from 10 s to "
+        "300 s does not have.",
+    )
+
+
+def test_delays_that_the_kubelet_states_never_show_agreement() -> None:
+    finding = judged(stating(10.0, 20.0, 40.0, 80.0, 160.0, 300.0), configured=STOCK)
+    assert (finding.agreement, finding.used, finding.likely) == (Agreement.TOO_LITTLE, 0, None)
+
+
+def test_delays_that_the_kubelet_states_rule_curves_out() -> None:
+    assert judged(stating(8.0)).fitting == (
+        CurveRange(initial_s=1.0, lowest_maximum_s=8.0, highest_maximum_s=300.0),
+        CurveRange(initial_s=8.0, lowest_maximum_s=8.0, highest_maximum_s=8.0),
+    )

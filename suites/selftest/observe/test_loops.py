@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.inference.loops import CrashLoops, Wait
+from crashloop.inference.loops import CrashLoops, LeftOut, StatedDelay, Wait
 from suites.selftest.kit.observed_loops import ZERO_S, Json, pod, running, status, terminated, waiting
 
 
@@ -62,8 +62,8 @@ def test_a_changed_container_has_a_new_counter(change: Json) -> None:
 @pytest.mark.parametrize(
     "container",
     [
-        {"livenessProbe": {"exec": {}}},
-        {"startupProbe": {"exec": {}}},
+        {"livenessProbe": {"exec": {}, "failureThreshold": 2, "periodSeconds": 5}},
+        {"startupProbe": {"exec": {}, "failureThreshold": 1, "initialDelaySeconds": 10}},
         {"restartPolicyRules": [{"action": "RestartAllContainers"}]},
     ],
     ids=["liveness", "startup", "restart-all"],
@@ -73,7 +73,7 @@ def test_containers_whose_restarts_need_not_wait_are_left_out_and_counted(contai
     for _ in range(2):
         loops.take(pod(status(3, running(50), terminated(20, 30)), container=container))
     assert loops.by_node() == {}
-    assert loops.left_out == 1
+    assert sum(loops.left_out.values()) == 1
 
 
 def test_restart_rules_that_restart_one_container_are_like_any_other_restart() -> None:
@@ -121,3 +121,49 @@ def test_pods_without_a_node_and_containers_without_a_restart_are_no_loops() -> 
     loops.take(pod(status(0, running(50))))
     loops.take(pod(status(3, running(50), terminated(20, 30)), node=""))
     assert loops.by_node() == {}
+
+
+PATIENT = {"livenessProbe": {"exec": {}, "initialDelaySeconds": 60}, "startupProbe": {"exec": {}}}
+
+
+def test_a_life_that_is_too_short_for_any_probe_of_its_container_is_one_of_its_own() -> None:
+    assert waits(pod(status(3, running(50), terminated(20, 30)), container=PATIENT)) == [(3, 20, 10, True, False)]
+
+
+def test_a_life_that_a_probe_may_have_ended_and_a_free_restart_after_it_are_no_evidence() -> None:
+    assert waits(
+        pod(status(3, running(50), terminated(20, 30)), container=PATIENT),
+        pod(status(4, running(90), terminated(50, 80)), container=PATIENT),
+        pod(status(5, running(92), terminated(90, 91)), container=PATIENT),
+        pod(status(6, running(104), terminated(92, 93)), container=PATIENT),
+    ) == [(3, 20, 10, True, False), (4, 10, 30, True, True), (5, 1, 1, True, True), (6, 11, 1, True, False)]
+
+
+def test_a_sidecar_is_a_crash_loop_like_any_other() -> None:
+    sidecar = ({"name": "proxy", "restartPolicy": "Always"}, status(3, running(50), terminated(20, 30), name="proxy"))
+    loops = CrashLoops(since_s=ZERO_S)
+    loops.take(pod(status(0, running(50)), init=sidecar))
+    assert [(loop.container, len(loop.waits)) for loop in loops.by_node()["worker"]] == [("proxy", 1)]
+
+
+def test_an_init_container_is_counted_and_not_used() -> None:
+    loops = CrashLoops(since_s=ZERO_S)
+    loops.take(pod(init=({"name": "setup"}, status(3, running(50), terminated(20, 30), name="setup"))))
+    assert (loops.by_node(), loops.left_out) == ({}, {LeftOut.INIT: 1})
+
+
+@pytest.mark.parametrize(
+    ("message", "stated"),
+    [
+        ("back-off 5m0s restarting failed container=app pod=web_ns(uid-web)", (StatedDelay(4, 300.0),)),
+        ("back-off 2.5s restarting failed container=app pod=web_ns(uid-web)", (StatedDelay(4, 2.5),)),
+        ("back-off soon restarting failed container=app", ()),
+        ('Back-off pulling image "i:1"', ()),
+        ("", ()),
+    ],
+)
+def test_the_delay_that_the_kubelet_states_is_kept(message: str, stated: tuple[StatedDelay, ...]) -> None:
+    loops = CrashLoops(since_s=ZERO_S)
+    loops.take(pod(status(3, waiting("CrashLoopBackOff", message), terminated(20, 30))))
+    assert tuple(each for loop in loops.by_node().get("worker", ()) for each in loop.stated) == stated
+    assert (loops.restarting, loops.waiting) == (1, 1)
