@@ -63,14 +63,15 @@ class Restarts:
     ) -> None:
         """A container of the pod, or the named one, is restarted that often within some seconds from now.
 
-        Fails at once if its image does not come.
+        Earlier restarts do not count. Fails at once if its image does not come.
         """
         __tracebackhide__ = True
+        before = _restart_counts(self._status(pod))
         counts: dict[str, int] = {}
 
         def enough() -> bool:
             status = self._status(pod)
-            counts.update(_restart_counts(status))
+            counts.update({name: count - before.get(name, 0) for name, count in _restart_counts(status).items()})
             chosen = counts if container is None else {container: counts.get(container, 0)}
             if max(chosen.values(), default=0) >= at_least:
                 return True
