@@ -11,7 +11,7 @@ from crashloop.model.config import Curve
 from crashloop.pytest_plugin.access import Access
 from crashloop.pytest_plugin.restarts import Restarts
 from crashloop.waiting import wait_until
-from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving, waiting
+from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, pod, serving, waiting
 from suites.selftest.kit.existing_peer import ExistingPeer
 from suites.selftest.kit.existing_peer import node as ready_node
 from suites.selftest.kit.existing_peer import serving as serving_existing
@@ -65,6 +65,13 @@ def test_without_a_restart_no_assertion_holds(peer: ClusterPeer, tmp_path: Path)
             restarts.assert_no_early_restart(MAX_10S)
         with pytest.raises(AssertionError, match=r"waited 0 s for: pod shop/cart to restart a container 1 times\.$"):
             restarts.assert_restarts("cart", 1, within_s=0)
+
+
+def test_the_cause_is_named_where_a_probe_keeps_all_from_being_judged(tmp_path: Path) -> None:
+    probed = pod("probed", 19, 1_700_000_000, 0, probe={"exec": {}, "periodSeconds": 1, "failureThreshold": 1})
+    with watched(ClusterPeer([[node("worker")]], [probed]), tmp_path) as restarts:
+        said = failure(lambda: restarts.assert_follows(MAX_10S, pod="probed", within_s=0))
+    assert said.splitlines()[1] == "Restarted containers left out, because a probe may have killed it: 1."
 
 
 def test_one_pod_can_be_judged_among_others(peer: ClusterPeer, tmp_path: Path) -> None:
