@@ -1,5 +1,6 @@
 """A command of the command line: declared beside its function, registered in crashloop.cli; its options, durations among them."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
@@ -14,6 +15,8 @@ from crashloop.errors import UsageError
 from crashloop.run.options import KUBERNETES_HELP, MAKERS, RunOption
 from crashloop.words import aligned
 
+if not os.environ.get("COLUMNS", "unset").strip("0"):
+    del os.environ["COLUMNS"]  # 0 means that no width is known; at a width of 0 rich prints nothing
 out = Console(highlight=False)
 """Standard output: results only. Progress goes to standard error."""
 

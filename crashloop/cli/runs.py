@@ -1,5 +1,6 @@
 """Commands about runs: run the suite, judge a run again."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,15 @@ def run(invocation: typer.Context, **given: Any) -> None:
     if not any(map(selects, chosen)):
         chosen.append(str(SUITES / "conformance"))
     crash = _Crash()
+    for name in _OF_THE_SHELL:
+        os.environ.pop(name, None)
     arguments = [*_pytest_settings(), *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
     status = pytest.main(arguments, plugins=[crash])
     raise typer.Exit(ExitCode.ERROR if crash.seen else _EXIT_CODES.get(status, status))
+
+
+_OF_THE_SHELL = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+"""Settings for the user's own pytest, which would change or break a run."""
 
 
 class _Crash:

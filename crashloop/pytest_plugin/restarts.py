@@ -63,14 +63,15 @@ class Restarts:
     ) -> None:
         """A container of the pod, or the named one, is restarted that often within some seconds from now.
 
-        Fails at once if its image does not come.
+        Earlier restarts do not count. Fails at once if its image does not come.
         """
         __tracebackhide__ = True
+        before = _restart_counts(self._status(pod))
         counts: dict[str, int] = {}
 
         def enough() -> bool:
             status = self._status(pod)
-            counts.update(_restart_counts(status))
+            counts.update({name: count - before.get(name, 0) for name, count in _restart_counts(status).items()})
             chosen = counts if container is None else {container: counts.get(container, 0)}
             if max(chosen.values(), default=0) >= at_least:
                 return True
@@ -113,7 +114,7 @@ class Restarts:
         except _WithoutImage as error:
             raise AssertionError(str(error)) from None
         reasons = why_not_followed(self._findings(configured, pod, nodes_by_name(self._api)), waits=waits)
-        _require_none(reasons and reasons + self._loss())
+        _require_none(reasons and reasons + self._left_out() + self._loss())
 
     @plain_errors
     def assert_no_early_restart(self, curve: Curve | None = None, *, pod: str | None = None) -> None:
@@ -178,6 +179,12 @@ class Restarts:
             "Name one that its node has or can pull; for crash_pod, with --crashloop-image."
             for pod, each in missing
             if each is not None
+        ]
+
+    def _left_out(self) -> list[str]:
+        """Restarted containers of the namespace that were not judged, by the reason."""
+        return [
+            f"Restarted containers left out, because {why}: {number}." for why, number in self._watch.left_out.items()
         ]
 
     def _loss(self) -> list[str]:
