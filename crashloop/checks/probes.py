@@ -12,6 +12,7 @@ import msgspec
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
+from crashloop.checks.readiness import is_carried_over
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.restarts.case import Case
@@ -67,6 +68,8 @@ def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     for other in (each for each in life.spec.probes if each.kind is not ProbeKind.STARTUP):
         first = next((each.fact for each in answers_of(instance, other)), None)
         if first is None or first.utc_ns is None:
+            continue
+        if is_carried_over(case, life.pod, life.spec, instance, probe, first.utc_ns):
             continue
         if succeeded_ns is None or first.utc_ns + first.resolution_ns < succeeded_ns:
             asked = f"the {other.kind} probe was asked in {life.name} {at_lines([first.line])}"

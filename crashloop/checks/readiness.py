@@ -34,17 +34,18 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import CONTAINERS_READY, INITIALIZED, READY, StatusReport
-from crashloop.model.after_restart import probes_go_on
+from crashloop.model.after_restart import counts_as_started, probes_go_on
 from crashloop.model.gates import is_enabled
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
+from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
 WITHIN_NS = 1_000_000_000
@@ -285,6 +286,24 @@ def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     seen.facts |= {"running": seen["statuses"], "ended": ended}
 
 
+def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
+    """Whether an instance counts as started for the one before it: killed after a start, and not asked by then itself."""
+    before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
+    if before is None:
+        return False
+    had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
+    was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
+    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
+    taken_back = any(
+        report is not None and report.container_id == instance.container_id and not report.started and each.t_ns < t_ns
+        for each in pod.statuses
+        for report in (each.containers.get(spec.name),)
+    )
+    if taken_back or not counts_as_started(had_started, was_killed, case.prediction.deviations):
+        return False
+    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns
+
+
 def _started_early(
     case: Case, pod: PodHistory, spec: Container, probe: Probe, status: StatusReport
 ) -> Iterator[Finding]:
@@ -292,6 +311,8 @@ def _started_early(
     shown = status.containers[spec.name].container_id
     for instance in ran(pod, spec.name):
         if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
+            continue
+        if is_carried_over(case, pod, spec, instance, probe, status.t_ns):
             continue
         lines = (*instance.lines[:1], status.line)
         sentence = (

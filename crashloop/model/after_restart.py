@@ -30,6 +30,7 @@ from crashloop.model.variants import (
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
+    STARTED_CARRIES_OVER,
 )
 from crashloop.spec.dependency import PullPolicy
 from crashloop.spec.pod import Container, ContainerKind
@@ -63,6 +64,11 @@ def hook_notes(container: Container) -> Mapping[str, str]:
 
 KILLED = 137
 """What stands for the exit code of every instance that RestartAllContainers removed."""
+
+
+def counts_as_started(had_started: bool, was_killed: bool, deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether an instance counts as started before its startup probe is asked, after one that had started or was killed."""
+    return had_started and was_killed and STARTED_CARRIES_OVER in deviations
 
 
 def shown_exit_code(exit_code: int | None, deviations: frozenset[str] = DOCUMENTED) -> int | None:

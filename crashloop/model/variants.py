@@ -66,6 +66,7 @@ RESTART_ALL_HIDES_EXIT_CODE = "restart-all-hides-exit-code"
 RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 PROBE_SUCCESSES_GO_ON = "probe-successes-go-on-after-a-restart"
+STARTED_CARRIES_OVER = "started-carries-over-a-kill"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
 SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
@@ -266,6 +267,13 @@ VARIANTS: tuple[Variant, ...] = (
         "one under Never restarts for ever in a pod under Always; it was to stay down.",
         source="KEP-5307, Feature Enablement and Rollback; pkg/api/pod/util.go@v1.37.1 dropContainerRestartRules",
         since=(1, 34),
+    ),
+    Variant(
+        name=STARTED_CARRIES_OVER,
+        sentence="A container that is started again at once after a kill counts as started, if the one before it had, until its "
+        "startup probe is asked; it was to count as started after a success of its own startup probe.",
+        source="Pod Lifecycle, Types of probe; pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses",
+        since=(1, 35),
     ),
     Variant(
         name=REPLACES_AT_ONCE,

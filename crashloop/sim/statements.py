@@ -7,7 +7,7 @@ of the same sync, so a backoff shows one sync later (reason cache), and a start 
 from collections.abc import Callable
 from typing import Any
 
-from crashloop.sim.behaviour import Behaviour
+from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.instance import InstanceState, PodView, SimulatedInstance
 from crashloop.sim.pod import SimPod, stamp
 from crashloop.sim.pod_actions import reset_source, restarts
@@ -25,6 +25,8 @@ LOST_STATE: State = {
     }
 }
 RESTARTING_ALL = "AllContainersRestarting"
+CARRIED_NS = S
+"""Until the prober has met the new instance: 0.8 s were seen on 1.37.1."""
 
 
 class Statements:
@@ -33,6 +35,7 @@ class Statements:
     def __init__(self, pod: SimPod, policies: Policies, now: Callable[[], int]) -> None:
         self.pod = pod
         self.policies = policies
+        self._now = now
         self.reasons: dict[str, str] = {}
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
         self.failed: dict[str, str] = {}
@@ -56,6 +59,11 @@ class Statements:
         """Whether a running instance is ready, by its probes."""
         self.has_started: Callable[[Container, SimulatedInstance], bool] = lambda *_: True
         """Whether a running instance has started, by its startup probe."""
+        self.carries_started = False
+        """Whether the next instance counts as started for a moment, if no status has shown the end of one that had started."""
+        self._shown: dict[str, tuple[str, bool]] = {}
+        """The instance that the last status showed running, and whether it had started, by name."""
+        self._carried: set[str] = set()
         self._ready = PodConditions(policies.behaviour, now)
         self._held: dict[str, str] = {}
         """The message of the last delay, by name."""
@@ -267,6 +275,7 @@ class Statements:
             "imageID": "",
             "started": self._has_started(container, instance, running),
         }
+        self._carry_started(container, instance, running, status)
         if name in self._last and not behaviour.forgets_last_state:
             status["lastState"] = self._last[name]
         if instance is not None:
@@ -295,6 +304,21 @@ class Statements:
             case "never":
                 return False
         return running and instance is not None and self.has_started(container, instance)
+
+    def _carry_started(
+        self, container: Container, instance: SimulatedInstance | None, running: bool, status: dict[str, Any]
+    ) -> None:
+        """`started` of the old status, whatever its instance: kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses."""
+        if instance is None or not running:
+            self._shown.pop(container.name, None)
+            return
+        before, had_started = self._shown.get(container.name, (instance.container_id, False))
+        if self.carries_started and had_started and before != instance.container_id:
+            self._carried.add(instance.container_id)
+        started_ns = instance.started_ns or 0
+        if instance.container_id in self._carried and self._now() - started_ns < CARRIED_NS:
+            status["started"] = True
+        self._shown[container.name] = instance.container_id, bool(status["started"])
 
     def _note_end(self, name: str, ended: State) -> None:
         """Keep how the last instance ended, or by a faulty kubelet the one before it."""

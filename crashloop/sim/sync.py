@@ -80,6 +80,7 @@ class PodSync:
         )
         self.statements.is_ready = self.prober.is_ready
         self.statements.has_started = self.prober.states_started
+        self.statements.carries_started = effective.release >= (1, 35)
         self._deadline = ActiveDeadline(world, self.behaviour, pod, wake=self.worker.wake)
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""

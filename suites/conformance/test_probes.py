@@ -103,6 +103,13 @@ FAILS_TO_START = probed(
 )
 
 
+KILLED_AFTER_STARTING = probed(
+    "killed-after-starting",
+    held(Probe(kind=ProbeKind.STARTUP, pattern="FFFFS", failure_threshold=5), Probe(pattern="SSFFF")),
+    restarts={"app": 2},
+)
+
+
 SUCCEEDS_IN_STARTING = probed(
     "startup-succeeds",
     Container(
@@ -131,6 +138,7 @@ def test_a_startup_probe_kills_as_well() -> Scenario:
 def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
     """Of the second, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
     yield FAILS_TO_START
+    yield KILLED_AFTER_STARTING
     yield SUCCEEDS_IN_STARTING
 
 
@@ -138,6 +146,7 @@ def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
 def test_a_container_has_started_when_it_runs_and_its_startup_probe_has_succeeded() -> Iterator[Scenario]:
     yield the.MAX_2S
     yield FAILS_TO_START
+    yield KILLED_AFTER_STARTING
     yield SUCCEEDS_IN_STARTING
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.model.after_restart import ends_delay, may_be_hidden, probes_go_on, shown_exit_code
+from crashloop.model.after_restart import counts_as_started, ends_delay, may_be_hidden, probes_go_on, shown_exit_code
 from crashloop.model.api_server import as_stored
 from crashloop.model.backoff import dues
 from crashloop.model.config import Curve, effective_curve
@@ -127,6 +127,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "new-sandbox-runs-containers-under-never-again": end_before_the_loss_of_a_sandbox,
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
+    "started-carries-over-a-kill": lambda deviations: counts_as_started(True, True, deviations),
     "pod-start-measured-twice": lambda deviations: most_start_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
     "ended-pods-are-replaced-at-once": replaces_at_once,
