@@ -7,6 +7,7 @@ Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +71,19 @@ def read_text(path: Path) -> str:
         raise UsageError(f'kubelet profile "{path.stem}": {path} is no text in UTF-8.') from error
 
 
+class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Scalars as sigs.k8s.io/yaml resolves them for JSON: dates stay text, and an exponent makes a number."""
+
+
+_AsInGo.yaml_implicit_resolvers = {
+    first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in _AsInGo.yaml_implicit_resolvers.items()
+}
+_AsInGo.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
 def documents(text: str) -> list[Any]:
     """The documents of a text: JSON, which may have tabs, or YAML. Raises ValueError with the reason if it is neither."""
     try:
@@ -77,7 +91,7 @@ def documents(text: str) -> list[Any]:
     except (ValueError, RecursionError):
         pass
     try:
-        return [_keyed(each) for each in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
+        return [_keyed(each) for each in yaml.load_all(text, Loader=_AsInGo)]
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"it is neither JSON nor YAML: {' '.join(str(error).split())}") from error
 
@@ -259,7 +273,7 @@ def _is_whole(bits: int) -> Callable[[Any], bool]:
     least = 0 if bits < 0 else -(2 ** (bits - 1))
     most = 2 ** (bits - 1) - 1 if bits > 0 else 2**-bits - 1
     # JSON has one kind of number, so 110.0 and 1.1e2 are whole.
-    return lambda value: type(value) in (int, float) and value == int(value) and least <= value <= most
+    return lambda value: type(value) in (int, float) and value % 1 == 0 and least <= value <= most
 
 
 def _is_duration(value: Any) -> bool:
@@ -275,6 +289,7 @@ _SCALARS: Mapping[str, Callable[[Any], bool]] = {
     "int32": _is_whole(32),
     "int64": _is_whole(64),
     "uint64": _is_whole(-64),
+    "Taint": lambda value: isinstance(value, dict),
     "float64": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "Duration": _is_duration,
 }
@@ -321,7 +336,7 @@ ENFORCED = (
 )
 CHECKED = (
     "Checked: fields and their types, feature gates, crashLoopBackOff, and the ranges and values that files break most often. "
-    "Not checked: whatever else a kubelet validates, such as paths, reservations and eviction thresholds."
+    "Not checked: whatever else a kubelet validates, such as paths, reservations, eviction thresholds and what is inside logging."
 )
 
 
@@ -360,12 +375,15 @@ def _in_company(config: Config) -> Iterator[str]:
     oldest, youngest = (
         parse_duration_ns(config.get(field) or "0s") for field in ("imageMaximumGCAge", "imageMinimumGCAge")
     )
+    if oldest < 0 or youngest < 0:
+        yield "imageMaximumGCAge and imageMinimumGCAge must not be negative"
     if 0 < oldest <= (youngest or 120 * NS_PER_S):
         yield "imageMaximumGCAge must be longer than imageMinimumGCAge, which is 2 min by default"
-    enforced = config.get("enforceNodeAllocatable") or []
+    enforced = config.get("enforceNodeAllocatable")
+    enforced = ["pods"] if enforced is None else enforced
     if unknown := [each for each in enforced if each not in ENFORCED]:
         yield f"enforceNodeAllocatable has {', '.join(unknown)}; valid are {', '.join(ENFORCED)}"
-    if config.get("cgroupsPerQOS") is False and "pods" in (enforced or ["pods"]):
+    if config.get("cgroupsPerQOS") is False and "pods" in enforced:
         yield "cgroupsPerQOS must be true while enforceNodeAllocatable has pods, as it has by default"
 
 
