@@ -21,6 +21,7 @@ from crashloop.restarts.lives import exited_by_itself, ran, was_killed
 from crashloop.restarts.owed import decided_after
 from crashloop.restarts.restart import Restart, restarts_of
 from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
+from crashloop.spec.intervention import RESTART_THE_KUBELET
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
@@ -255,12 +256,13 @@ def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:
 
 @checker("runs-on", Need("spared", 0, "exit", "beside a container that ran on"), once=True)
 def check_runs_on(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A container that nobody asks to end MUST run on when another one of its pod exits, or its readiness probe fails.
+    """A container MUST run on when another one of its pod exits, its readiness probe fails, or its kubelet restarts.
 
-    Asked to end are those with a liveness or startup probe or a hook, those of a pod with RestartAllContainers or interventions,
-    and all of a pod that ends: one that starts no container any more.
+    Left out are those that are asked to end: with a liveness or startup probe or a hook, those of a pod with
+    RestartAllContainers or with interventions beyond restarts of the kubelet, and all of a pod that ends: one that starts no
+    container any more.
     """
-    if case.scenario.interventions or case.restarts_all:
+    if case.restarts_all or any(each.action not in RESTART_THE_KUBELET for each in case.scenario.interventions):
         return
     for life in lives(case):
         seen["spared"] += sum(1 for _ in _exits_beside(case, life))

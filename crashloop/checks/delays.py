@@ -178,11 +178,16 @@ def too_early(case: Case, restart: Restart) -> Finding | None:
         return None
     least_s, lines = seen.due.delay_s, seen.taken.lines
     came = (
-        f"{restart.name} {seen.verb} {seconds(seen.taken.seconds, unlike=least_s)} after the exit {at_lines(lines)}; "
+        f"{restart.name} {seen.verb} {_from_exit(seen.taken.seconds, least_s)} {at_lines(lines)}; "
         f"{seconds(least_s)} was due: {seen.due.reason}."
     )
     jumped = f"The wall clock jumped by {seconds(seen.stepped_s)} meanwhile"
     return fail_unless(jumped if seen.is_open else None, came, *lines)
+
+
+def _from_exit(taken_s: float, due_s: float) -> str:
+    """`1.2 s after the exit`, or how long before it a start came that no exit had called for."""
+    return f"{seconds(abs(taken_s), unlike=due_s)} {'before' if taken_s < 0 else 'after'} the exit"
 
 
 def too_late(case: Case, restart: Restart, *, repeated: str | None = None) -> Finding | None:

@@ -6,20 +6,28 @@ for nothing that it cannot know; a container runs again once what it depends on 
 
 from collections.abc import Collection, Iterator
 
-from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.checker import Holds, Need, Seen, checker, statements_about
 from crashloop.checks.delays import MIN_DELAYS, is_delayed, judged
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.probe_answers import AHEAD_NS, answers_of
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done
+from crashloop.history.recording import Done, PodHistory
+from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import latest_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, why_it_ended
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
-from crashloop.restarts.outages import ControlPlaneOutage, control_plane_outages
+from crashloop.restarts.outages import (
+    SLOW_API_NS,
+    ControlPlaneOutage,
+    KubeletOutage,
+    control_plane_outages,
+    kubelet_outages,
+)
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.intervention import NEED_OWN_CONTROL_PLANE, RESTART_THE_KUBELET, Intervention, InterventionKind
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, ProbeKind
 from crashloop.words import at_lines, seconds
 
 LEAST_AWAY_S = 20.0
@@ -61,6 +69,72 @@ def _not_carried_out(what: str, done: Done | None) -> Finding:
     if done is None:
         return inconclusive(f"{what} was not carried out.")
     return inconclusive(f"{what} has failed {at_lines([done.line])}: {done.data.outcome}", done.line)
+
+
+RUN_BEFORE_NS = 12_000_000_000
+"""10 s (pkg/kubelet/prober/prober_manager.go@v1.37.1 kubeletRestartGracePeriod), a start in whole seconds, a second of clocks."""
+
+
+@checker(
+    "kept-over-restart",
+    Need("kept", 0, "status", "of a ready container after a restart of its kubelet"),
+    watch="a status",
+    once=True,
+)
+def check_kept_over_restart(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container of a ready pod that runs on over a restart of its kubelet MUST stay ready and started until its probe fails.
+
+    Static pods are left out: their kubelet has no status of them when it starts. Nothing is judged of a pod that is being ended.
+    """
+    for outage in kubelet_outages(case):
+        for pod in case.pods:
+            before = [each for each in pod.statuses if each.t_ns < outage.from_ns]
+            if pod.mirrors or not before or not before[-1].ready:
+                continue
+            for spec in case.scenario.pod.containers:
+                yield from _not_kept(case, pod, spec, before[-1], outage, seen)
+
+
+def _not_kept(
+    case: Case, pod: PodHistory, spec: Container, before: StatusReport, outage: KubeletOutage, seen: Seen
+) -> Iterator[Finding]:
+    """Statuses after a restart of the kubelet that take back what the last one before it has said of a running instance."""
+    was = before.containers.get(spec.name)
+    instance = next((each for each in ran(pod, spec.name) if was and each.container_id == was.container_id), None)
+    if was is None or instance is None or not was.ready or was.state.kind != "running":
+        return
+    if instance.begun_ns is None or instance.begun_ns > outage.to_ns - RUN_BEFORE_NS:
+        return
+    readiness = next((each for each in spec.probes if each.kind is ProbeKind.READINESS), None)
+    answers = () if readiness is None else tuple(answers_of(instance, readiness))
+    for _, _, status, report in statements_about(pod, spec):
+        if status.t_ns <= outage.to_ns or report.container_id != was.container_id or report.state.kind != "running":
+            continue
+        if status.deletion_ns is not None or status.is_ending:
+            return
+        failed_since_ns = before.t_ns - SLOW_API_NS
+        if any(each.failed and failed_since_ns <= each.had_ns <= status.t_ns + AHEAD_NS for each in answers):
+            return
+        seen["kept"] += 1
+        if not report.started or not report.ready:
+            said = "ready" if report.started else "started"
+            lines = (before.line, outage.line, status.line)
+            lost = instance.journal_started is None or is_journal_lost(case, pod)
+            held = case.recording.host.kubelet_held_s(outage.to_ns, status.t_ns) >= _least_timeout_s(spec)
+            doubt = (
+                "Its journal may lack answers" if lost else "Its probe may have had no answer in time" if held else None
+            )
+            sentence = (
+                f'a status says that "{spec.name}" is not {said} after a restart of the kubelet {at_lines(lines)}; '
+                "it ran on, was ready before, and no probe of it had failed."
+            )
+            yield fail_unless(doubt, sentence, *lines)
+            return
+
+
+def _least_timeout_s(spec: Container) -> float:
+    """After how long without an answer a probe of it may fail."""
+    return min((float(each.timeout_s) for each in spec.probes), default=float("inf"))
 
 
 @checker("delays-while-away", Need("delays", MIN_DELAYS, "delay", "without the control plane", is_shown=False))

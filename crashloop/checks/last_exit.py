@@ -282,7 +282,7 @@ def _is_of_another(pod: PodHistory, message: str) -> bool:
 def check_final_status(case: Case, seen: Seen) -> Iterator[Finding]:
     """The last status of a deleted pod MUST show the exit code of every container's last instance.
 
-    The watch has to have seen the deletion, and truth the exit of each container.
+    The watch has to have seen the deletion, and truth the exit of each container; what surely never ran has none.
     """
     shown = seen.facts["last_exit_codes"] = {}
     for pod in case.pods:
@@ -292,7 +292,7 @@ def check_final_status(case: Case, seen: Seen) -> Iterator[Finding]:
         last = pod.statuses[-1] if pod.statuses else None
         for spec in case.scenario.pod.containers:
             newest = next(reversed(ran(pod, spec.name)), None)
-            if spec.kind is ContainerKind.EPHEMERAL:
+            if spec.kind is ContainerKind.EPHEMERAL or (newest is None and _never_ran(case, pod)):
                 continue
             if last is None or newest is None or newest.exit_code is None:
                 yield inconclusive(f'the last exit of "{spec.name}" was not seen: {why_it_ended(case)}.')
@@ -302,6 +302,12 @@ def check_final_status(case: Case, seen: Seen) -> Iterator[Finding]:
                 shown[spec.name] = newest.exit_code
             else:
                 yield _not_shown(case, pod, spec.name, newest, last, code)
+
+
+def _never_ran(case: Case, pod: PodHistory) -> bool:
+    """Whether a container of which no instance was seen had none; a pod in which nothing ran shows nothing of ends."""
+    some = any(ran(pod, each.name) for each in case.scenario.pod.containers)
+    return some and blind_spot(case, pod, (), case.recording.begin_ns, case.recording.end_ns) is None
 
 
 def _after_reset(case: Case, pod: PodHistory, container: str, instance: Instance) -> int | None:

@@ -215,6 +215,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     # What is said of probed containers (prober.py, statements.py)
     ready_after: str = "successThreshold"
     """Successes in a row that make a container ready: successThreshold, one, one more, or in any order."""
+    keeps_at_restart: str = "all"
+    """What it still says of a probed container that runs on once it was restarted: all, started (and not ready), or nothing."""
     stays_ready: bool = False
     """A container that was ready is ready in its next life until its probe fails."""
     states_started: str = "by its life"

@@ -239,6 +239,7 @@ class Kubelet:
         sync.metrics = self.metrics
         if before is not None:
             sync.statements.inherit(before.statements)
+            sync.prober.inherit(before.prober)
             if not self.behaviour.count_survives_restart:
                 sync.statements.uncounted = dict(pod.numbers)
             if self.behaviour.reruns_at_restart and pod.alive():

@@ -20,6 +20,11 @@ KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)
 FIRST_THAT_ADDS_FURTHER = (1, 37)
 """The first release that looks at the next container after one that has its worker."""
 
+FIRST_THAT_KEEPS_READINESS = (1, 35)
+"""The first release that goes on with what was said before its own restart: KEP-4781."""
+RESTART_GRACE_NS = 10 * S
+"""It does so of what has run for longer than that, in a pod that is ready: prober_manager.go setReadyStateOnKubeletRestart."""
+
 Worker = tuple[str, ProbeKind]
 """Named by its container and its probe."""
 
@@ -63,6 +68,20 @@ class Prober:
         """Whether a faulty kubelet asks nothing more of what runs already."""
         self._succeeded: set[str] = set()
         """Containers whose startup probe has succeeded in any life."""
+
+    def inherit(self, before: "Prober") -> None:
+        """What the kubelet finds in the pod's status after its own restart."""
+        keeps = self._behaviour.keeps_at_restart
+        if self._release < FIRST_THAT_KEEPS_READINESS or keeps == "nothing":
+            return
+        self.probed.started |= before.probed.started
+        kept = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
+        alive = {each.name: each for each in self._pod.alive()}
+        pod_is_ready = all(each.name in alive and before.is_ready(each, alive[each.name]) for each in kept)
+        if keeps == "all" and pod_is_ready:
+            long_ns = self._loop.now - RESTART_GRACE_NS
+            old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
+            self._ready |= before._ready & old
 
     def add_pod(self) -> None:
         """Make sure that every probe has its worker, as far as the kubelet looks."""

@@ -1,12 +1,14 @@
 """Liveness, readiness and startup probes: which failures kill, and what follows from a kill."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import (
     GRACE_PERIOD_S,
     Action,
     Container,
+    ContainerKind,
     Handler,
     Pod,
     Probe,
@@ -14,7 +16,7 @@ from crashloop.spec.pod import (
     RestartPolicy,
     restart_in,
 )
-from crashloop.spec.program import HOLDS, KILLED, runs
+from crashloop.spec.program import HOLDS, KILLED, Program, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
@@ -150,6 +152,34 @@ def test_a_container_has_started_when_it_runs_and_its_startup_probe_has_succeede
     yield SUCCEEDS_IN_STARTING
 
 
+def settled(name: str = "app", *, program: Program = HOLDS, **own: Any) -> Container:
+    """Started and ready within 11 s; a look of the kubelet that begins anew takes up to 5 s to say so again."""
+    probes = tuple(
+        Probe(kind=each, pattern=40 * "S", period_s=5, timeout_s=5) for each in (ProbeKind.STARTUP, ProbeKind.READINESS)
+    )
+    return Container(name=name, program=program, probes=probes, **own)
+
+
+KUBELET_RESTARTED_BESIDE_PROBES = PodScenario(
+    name="kubelet-restarted-beside-probes",
+    profile="stock",
+    pod=Pod(
+        containers=(
+            settled("sidecar", kind=ContainerKind.INIT, restart_policy=ALWAYS),
+            settled(program=runs((45, 1))),
+        )
+    ),
+    until=Until(restarts={"app": 1}, at_most_s=QUICK_WATCH_S),
+    interventions=(the.at(28, InterventionKind.RESTART_KUBELET),),
+)
+"""Nothing but the sidecar runs when the application exits (kubernetes/kubernetes#136910, #137146)."""
+
+
+@requirement("PROBE-36")
+def test_a_restarted_kubelet_takes_nothing_back() -> Scenario:
+    return KUBELET_RESTARTED_BESIDE_PROBES
+
+
 KILLED_BY_RULE = app(HOLDS, policy=NEVER, rules=(restart_in(TERM),))
 
 
@@ -256,6 +286,7 @@ def test_no_restart_comes_early_because_the_container_was_ready() -> Scenario:
 def test_a_container_runs_on_beside_others() -> Iterator[Scenario]:
     yield READY_AGAIN_AND_AGAIN
     yield KILLED_BESIDE_ANOTHER
+    yield the.KUBELET_RESTARTED
 
 
 @requirement("PROBE-26")

@@ -90,6 +90,14 @@ class CompanyFault(Fault):
         "takes a container that was ready for ready at its restart, until its probe fails",
         {"stays_ready": True},
     )
+    UNREADY_AFTER_RESTART = (
+        "states that a container is not ready after its own restart until its readiness probe succeeds again",
+        {"keeps_at_restart": "started"},
+    )
+    UNSTARTED_AFTER_RESTART = (
+        "states that a container has not started after its own restart until its startup probe succeeds again",
+        {"keeps_at_restart": "nothing"},
+    )
     STARTED_BY_ANY_LIFE = (
         "states that a container has started whose startup probe succeeded before its restart",
         {"states_started": "by any life"},

@@ -382,3 +382,9 @@ def test_a_restart_is_not_missed_while_its_kubelet_has_not_come_back() -> None:
         f"(history line {exited}); 2 s was due, and 4.15 s at the latest: the counter says 2 s. "
         f"The kubelet was ended meanwhile (history line {ended}) and not seen again."
     ]
+
+
+def test_a_start_before_the_exit_is_said_to_come_before_it() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, 3.0, 1), (2.7, 5.2, 1), (7.5, None, 0)).ends(30)
+    (finding,) = told(checked("never-early", history))
+    assert "0.3 s before the exit" in finding

@@ -46,6 +46,13 @@ def test_accepts_a_last_status_with_every_exit_code() -> None:
     assert answer.facts == {"last_exit_codes": {"setup": 0, "app": 7}}
 
 
+def test_a_container_that_has_never_run_has_no_exit_to_state() -> None:
+    made = History(DELETED).lives("setup", (0.5, 7, 7), status=False).intervention(5, "delete-pod")
+    made.status(7.2, {"setup": made.exited("setup", 0, 0.5, 7, 7)})
+    made.add(7.5, Channel.API, Kind.DELETED, {"resource_version": "9"}, pod=True)
+    assert told(checked("final-status", made.ends(20))) == []
+
+
 def test_another_exit_code_is_a_fail() -> None:
     made = history(told_code=137)
     assert told(checked("final-status", made)) == [
