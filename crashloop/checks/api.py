@@ -207,6 +207,8 @@ def _answer_shown(seen: ApiAnswer) -> dict[str, Any]:
 
 _NO_ROOM = ("OutOf", "Insufficient")
 """How the reasons of a node without room begin: pkg/kubelet/lifecycle/predicate.go@v1.37.1."""
+FEATURE_UNSUPPORTED = "PodFeatureUnsupported"
+"""The reason of a node without a feature that the pod needs: pkg/kubelet/lifecycle/handlers.go@v1.37.1."""
 LEFT_FOR_S = 20.0
 """How long a pod is left Pending to say that it is not placed. A scheduler tries a pod again after 10 s at the latest."""
 
@@ -222,6 +224,10 @@ def check_admitted(case: Case, seen: Seen) -> Iterator[Finding]:
         sentence = f"the kubelet rejected the pod, reason {rejected.reason} {at_lines(lines)}; it was to run it."
         doubt = "Its node had no room for it" if rejected.reason.startswith(_NO_ROOM) else None
         yield fail_unless(doubt, sentence, *lines)
+    elif rejected is not None and rejected.reason != FEATURE_UNSUPPORTED:
+        sentence = f"the kubelet rejected the pod, reason {rejected.reason} {at_lines(lines)}"
+        doubt = "Its node had no room for it" if rejected.reason.startswith(_NO_ROOM) else None
+        yield fail_unless(doubt, f"{sentence}; the reason {FEATURE_UNSUPPORTED} was due.", *lines)
     elif began is not None and due is Admission.REJECTED:
         yield fail(f"the kubelet started the pod {at_lines(lines)}; it was to reject it.", *lines)
     elif not lines:

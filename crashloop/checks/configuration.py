@@ -153,7 +153,8 @@ class StartupCase(msgspec.Struct, frozen=True, kw_only=True):
 def check_startup(case: StartupCase, seen: Seen) -> Iterator[Finding]:
     """The kubelet MUST exit non-zero, or become healthy with the maximum due, as the model says of its configuration.
 
-    Texts are shown, never judged, but for the trace of a crash: a kubelet that crashes has refused nothing.
+    Texts are shown, not judged, with two exceptions. A kubelet that crashes has refused nothing. Where a panic is due, or a
+    refusal that no text promises, it has to name its cause.
     """
     recording = case.recording
     exited = recording.exited[0] if recording.exited else None
@@ -191,6 +192,11 @@ def _owed_refusal(
         yield inconclusive(f"signal {-code} ended the kubelet {where}; {due}.", exited.line)
     elif crash is not None and not refusal.panics:
         yield fail(f"the kubelet crashed {where}: {crash[0].strip()}; {due}.", exited.line)
+    elif missing := [each for each in refusal.names if each not in exited.data.stderr]:
+        says = f"the kubelet exited with {code} {where} and does not say {missing[0]!r}; {due}."
+        # Of a long trace only the end is kept: the words may have stood before it.
+        is_cut = not exited.data.stderr or (refusal.panics and "panic: " not in exited.data.stderr)
+        yield inconclusive(says, exited.line) if is_cut else fail(says, exited.line)
     else:
         yield from _uncontrolled(case, exited)
 

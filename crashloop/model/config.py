@@ -95,15 +95,31 @@ class RefusalKind(StrEnum):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """The kubelet does not start. `text` is what upstream prints: shown, never judged."""
+    """The kubelet does not start. `text` is what upstream prints: shown; `names` of it is judged."""
 
     kind: RefusalKind
     text: str
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What its text has to say where another end of the kubelet would pass for it: of a panic, and where no text promises it.
+
+        k8s.io/component-base/featuregate/feature_gate.go@v0.37.1, pkg/kubelet/apis/config/validation/validation.go@v1.37.1.
+        """
+        return _NAMES.get(self.kind, ())
+
+    @property
     def panics(self) -> bool:
         """Whether the kubelet says so by a panic: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1."""
         return self.kind in (RefusalKind.UNKNOWN_GATE, RefusalKind.LOCKED_GATE, RefusalKind.GATE_DEPENDENCY)
+
+
+_NAMES = {
+    RefusalKind.UNKNOWN_GATE: ("unrecognized feature gate",),
+    RefusalKind.LOCKED_GATE: ("cannot set feature gate",),
+    RefusalKind.GATE_DEPENDENCY: ("depends on features that are disabled",),
+    RefusalKind.GATE_OFF: (MAX_PERIOD_GATE, "MaxContainerRestartPeriod"),
+}
 
 
 def effective_curve(

@@ -155,6 +155,8 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """First release that does so."""
     until: str | None = None
     """Last release that does so; None while no release is known to keep the promise."""
+    fixed_in: tuple[str, ...] = ()
+    """First patch releases that keep the promise, one of a release: [1.37.3, 1.36.7] for a change that was picked for both."""
     sentence: str
     evidence: str
     """The measurement, and its place in the kubelet's source."""
@@ -167,6 +169,9 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def holds_in(self, version: KubernetesVersion) -> bool:
         """Whether a kubelet of that version is expected to deviate."""
+        fixes = (KubernetesVersion.parse(each) for each in self.fixed_in)
+        if any(fix.release == version.release and version >= fix for fix in fixes):
+            return False
         return KubernetesVersion.parse(self.since).release <= version.release and (
             self.until is None or version.release <= KubernetesVersion.parse(self.until).release
         )

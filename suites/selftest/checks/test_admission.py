@@ -47,6 +47,15 @@ def test_a_rejected_pod_is_a_fail_where_the_action_was_to_be_ignored() -> None:
     assert told(answered("admitted", history, REJECTING)) == []
 
 
+def test_a_pod_that_is_rejected_for_another_reason_than_the_one_that_is_due_is_a_fail() -> None:
+    history = stated(needing(Action.RESTART_ALL_CONTAINERS), 0.4, "Failed", reason="UnexpectedAdmissionError").ends(30)
+    line = history.line_of(Kind.STATUS)
+    assert told(answered("admitted", history, REJECTING)) == [
+        f"FAIL: the kubelet rejected the pod, reason UnexpectedAdmissionError (history line {line}); "
+        "the reason PodFeatureUnsupported was due."
+    ]
+
+
 def test_a_pod_that_runs_is_a_fail_where_a_rejection_is_due() -> None:
     history = needing(Action.RESTART_ALL_CONTAINERS).lives("app", (0.5, 1.5, 42), (1.8, None, 0)).ends(30)
     assert told(answered("admitted", history)) == []

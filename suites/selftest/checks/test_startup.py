@@ -331,9 +331,38 @@ def test_a_crash_is_no_refusal(stderr: str, shown: str) -> None:
     assert f": {shown}; it was to refuse its configuration: invalid configuration." in finding
 
 
+DEPENDENCY = "RestartAllContainersOnContainerExits is enabled, but depends on features that are disabled: [ContainerRestartRules]"
+GATES = Refusal(kind=RefusalKind.GATE_DEPENDENCY, text=DEPENDENCY)
+GATE_OFF = Refusal(kind=RefusalKind.GATE_OFF, text="must not be set")
+
+
 def test_a_panic_is_how_kubelets_refuse_gates() -> None:
-    gates = Refusal(kind=RefusalKind.GATE_DEPENDENCY, text="depends on features that are disabled")
-    assert (
-        told(started(gates, Kind.PROCESS_EXITED, exit_code=2, stderr="panic: failed to merge\ngoroutine 1 [running]:"))
-        == []
+    trace = f"panic: failed to merge: {DEPENDENCY}\ngoroutine 1 [running]:"
+    assert told(started(GATES, Kind.PROCESS_EXITED, exit_code=2, stderr=trace)) == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code", "stderr", "missing"),
+    [
+        (GATES, 2, f"{NIL}\ngoroutine 1 [running]:", "depends on features that are disabled"),
+        (GATE_OFF, 1, "unable to load client CA file", "KubeletCrashLoopBackOffMax"),
+    ],
+    ids=["another-panic", "another-error"],
+)
+def test_another_end_than_the_one_that_is_known_is_a_fail(
+    refusal: Refusal, code: int, stderr: str, missing: str
+) -> None:
+    (finding,) = told(started(refusal, Kind.PROCESS_EXITED, exit_code=code, stderr=stderr))
+    assert finding.startswith(
+        f"FAIL: the kubelet exited with {code} (history line 5) and does not say {missing!r}; it was"
     )
+
+
+@pytest.mark.parametrize(
+    ("refusal", "stderr"),
+    [(GATES, "goroutine 1 [running]:\nmain.main()"), (GATE_OFF, "")],
+    ids=["only-the-end-of-the-trace", "nothing"],
+)
+def test_an_end_whose_words_were_not_kept_decides_nothing(refusal: Refusal, stderr: str) -> None:
+    (finding,) = told(started(refusal, Kind.PROCESS_EXITED, exit_code=2, stderr=stderr))
+    assert finding.startswith("INCONCLUSIVE: the kubelet exited with 2")

@@ -50,6 +50,16 @@ def test_an_entry_holds_in_its_releases(tmp_path: Path, until: str, release: str
 
 
 @pytest.mark.parametrize(
+    ("release", "holds"),
+    [("1.36.6", True), ("1.36.7", False), ("1.36.8", False), ("1.37.2", True), ("1.37.3", False), ("1.38.0", True)],
+)
+def test_an_entry_ends_with_the_patch_release_that_mends_it(tmp_path: Path, release: str, holds: bool) -> None:
+    picked = entry() + "    fixed_in: ['1.36.7', '1.37.3']\n"
+    (read,) = load_deviations(written(tmp_path, "deviations:" + picked))
+    assert read.holds_in(KubernetesVersion.parse(release)) is holds
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         pytest.param(
