@@ -19,6 +19,7 @@ from crashloop.inference.judging import OBSERVATION_FORMAT, Observation
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.rundir import RUN_FORMAT, RecorderState, RunInfo
 from crashloop.spec.plan import PLAN_FORMAT, Plan
+from crashloop.why.answer import WHY_FORMAT, WhyAnswer
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -30,6 +31,7 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "history-line": (Event, "a line of history/<scenario>.jsonl", None),
     "observation": (Observation, "observe.json", OBSERVATION_FORMAT),
     "results": (Results, "results.json", RESULTS_FORMAT),
+    "why": (WhyAnswer, "the output of why --json", WHY_FORMAT),
     "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
     "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),
 }

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from crashloop import __version__
-from crashloop.cli import catalogue, clusters, compare, observe, predict, runs, stress
+from crashloop.cli import catalogue, clusters, compare, observe, predict, runs, stress, why
 from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
@@ -29,6 +29,7 @@ for command in (
     *compare.EXPORT_COMMANDS,
     *predict.COMMANDS,
     *observe.COMMANDS,
+    *why.COMMANDS,
     *clusters.COMMANDS,
     *clusters.HOST_COMMANDS,
 ):

@@ -1,0 +1,140 @@
+"""`crashloop why`: when a crashed container starts next, why it ended, and what its rules would do. Read-only."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crashloop.cli.command import Command, Example, JsonOption, epilog, out, print_json
+from crashloop.errors import UsageError
+
+if TYPE_CHECKING:
+    from crashloop.spec.version import KubernetesVersion
+    from crashloop.why.answer import ContainerAnswer, Setting
+
+
+def why(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="POD|deploy/NAME|FILE|-",
+            help="A pod or a workload of a cluster; output of kubectl get -o yaml or json, a manifest, or the folder of a dump.",
+        ),
+    ],
+    namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Of the pod.")] = "default",
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help="Kubelet profile of the nodes (name or file). Default: not known."),
+    ] = None,
+    read_configz: Annotated[bool, typer.Option("--read-configz", help="Read the kubelet's configuration.")] = False,
+    kubernetes_version: Annotated[
+        str | None, typer.Option("--kubernetes-version", metavar="V", help="Of kubelets that a file does not name.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a pod's crash loop: delay, last exit, next start, and what each restart rule would do."""
+    from crashloop.kube.client import KubeApi
+    from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.run.options import check_objects
+    from crashloop.spec.version import KubernetesVersion
+    from crashloop.why.answer import WhyAnswer, answer_of
+    from crashloop.why.sources import from_cluster, from_files
+
+    check_objects(namespace=namespace, image=None, max_pods=None)
+    if read_configz and profile is not None:
+        raise UsageError("--read-configz and --profile exclude each other.")
+    default = None if kubernetes_version is None else KubernetesVersion.parse(kubernetes_version)
+    evidence, api = from_files(subject), None
+    if evidence is not None and read_configz:
+        raise UsageError("--read-configz: a file has no kubelet to ask; give the name of a pod.")
+    if evidence is None:
+        api = KubeApi(default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ), context=context)
+        evidence = from_cluster(api, subject, namespace)
+    containers: list[ContainerAnswer] = []
+    for pod in evidence.pods:
+        spec = pod.get("spec")
+        node = spec.get("nodeName") if isinstance(spec, dict) else None
+        stated = evidence.versions.get(str(node))
+        version = KubernetesVersion.parse(stated) if stated else default
+        containers += answer_of(pod, _setting(version, profile, api if read_configz else None, node), evidence.events)
+    answer = WhyAnswer(asked_at=api.now() if api else datetime.now(UTC), containers=tuple(containers))
+    if api is not None:
+        api.close()
+    if as_json:
+        print_json(answer)
+        return
+    for line in _lines(answer.containers, answer.asked_at):
+        out.print(line, markup=False, soft_wrap=True)
+
+
+def _setting(version: "KubernetesVersion | None", profile: str | None, api: object, node: str | None) -> "Setting":
+    """What is known of a node. Raises UsageError for a profile with which its kubelet would not start."""
+    from crashloop.kube.client import KubeApi
+    from crashloop.kube.kubelet import ConfigzReader
+    from crashloop.model.config import profile_of, shipped_curve
+    from crashloop.model.gates import effective_gates
+    from crashloop.profiles import load_profile
+    from crashloop.spec.version import RELEASES, KubernetesVersion
+    from crashloop.why.answer import Setting
+
+    found = version or KubernetesVersion(*RELEASES[-1])
+    if found.release < RELEASES[0]:
+        return Setting(version=found)
+    if isinstance(api, KubeApi) and node:
+        known = profile_of(ConfigzReader(api).config(api.node(node)), version=str(found))
+        by = "the kubelet's configuration (configz)"
+    elif profile is not None:
+        known, by = load_profile(profile), f"profile {profile}"
+    else:
+        by = "" if version else "the default of the newest release; neither release nor configuration is known"
+        return Setting(version=found, curve_by=by)
+    curve = shipped_curve(known, found)
+    if curve is None:
+        raise UsageError(f"{by}: a kubelet {found} does not start with it (crashloop profile check says why).")
+    return Setting(version=found, gates=effective_gates(known, found), curve=curve, curve_by=by)
+
+
+def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator[str]:
+    for each in containers:
+        where = f" on {each.node}" if each.node else ""
+        yield f"{each.pod}, container {each.container}{where}, kubelet {each.kubelet_version}: {each.restarts} restarts"
+        yield f"  now         {each.state}"
+        yield f"  last exit   {each.last_exit}"
+        if each.delay_s is not None:
+            yield f"  delay       {each.delay_s:g} s, as the kubelet states; {each.step}"
+        yield f"  curve       {each.curve.initial_s:g} s, doubled up to {each.curve.maximum_s:g} s: {each.curve_by}"
+        if each.earliest is not None and each.latest is not None:
+            due = _countdown(each.earliest, each.latest, now)
+            yield f"  next start  {each.earliest:%H:%M:%S} to {each.latest:%H:%M:%S} UTC ({due})"
+        yield f"  resets      {'; '.join(each.resets)}"
+        for exit_ in each.exits:
+            yield f"  exit {exit_.exit:<6} {exit_.decision}: {exit_.step}"
+        if each.looks_like_liveness_spiral:
+            yield "  beware      a liveness probe and a CPU limit: it may be too slow to answer; docs/liveness-loop.md"
+        for finding in each.findings:
+            yield f"  finding     {finding}"
+
+
+def _countdown(earliest: datetime, latest: datetime, now: datetime) -> str:
+    if now > latest:
+        return f"{(now - latest).total_seconds():.0f} s overdue, or the status is that old"
+    if now > earliest:
+        return f"due now, within {(latest - now).total_seconds():.0f} s"
+    return f"in {(earliest - now).total_seconds():.0f} to {(latest - now).total_seconds():.0f} s"
+
+
+WHY_EPILOG = epilog(
+    Example("crashloop why web-7d4b9-x2x --namespace shop", "a pod of the cluster"),
+    Example("kubectl get pods -o json | crashloop why -", "what kubectl shows"),
+    Example("crashloop why must-gather.local.123", "a dump"),
+    exit_codes="0 answered, 2 wrong usage, no such pod, or a file without one, 70 no answer from the cluster, 130 interrupted",
+)
+
+COMMANDS = (Command(why, {"epilog": WHY_EPILOG}),)

@@ -1,0 +1,283 @@
+"""What the statuses of a pod's containers say about their next start, and what its spec says about every exit."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.model.config import DEFAULT_CURVE, Curve
+from crashloop.model.counter import RESET_AFTER_S
+from crashloop.model.lateness import latest_s, soonest_s
+from crashloop.model.restart import decide
+from crashloop.model.variants import as_shipped
+from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import Mode
+from crashloop.spec.version import RELEASES, KubernetesVersion
+from crashloop.stress.pod_template import PodTemplate
+from crashloop.why.causes import Cause, cause_of, killed_by, waits_for
+from crashloop.why.concerns import concerns_of
+
+Json = dict[str, Any]
+
+WHY_FORMAT = "crashloop.why/1"
+RESETS = (
+    f"a run of more than {RESET_AFTER_S:g} s before the next exit",
+    "a new image or other resources of the container",
+    "a restart of the kubelet or of the node",
+    "a new pod in its place",
+)
+_STATED = re.compile(r"back-off (\S+) restarting failed container")
+_KILLED = (137, 143)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node's kubelet is, as far as known."""
+
+    version: KubernetesVersion
+    gates: dict[str, bool] = {}
+    curve: Curve | None = None
+    """None: not known."""
+    curve_by: str = ""
+
+
+class ExitAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What would become of the container after an exit."""
+
+    exit: str
+    """An exit code, or "kill by a probe"."""
+    decision: str
+    step: str
+
+
+class ContainerAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer about one container. Times are UTC by the node's clock, delays are seconds."""
+
+    pod: str
+    container: str
+    node: str | None
+    kubelet_version: str
+    restarts: int
+    cause: Cause
+    last_exit: str
+    state: str
+    """What it does now."""
+    delay_s: float | None
+    """As the kubelet states it; None if it states none."""
+    step: str
+    curve: Curve
+    curve_by: str
+    earliest: datetime | None
+    """The next start is due from then on; None if nothing says so."""
+    latest: datetime | None
+    resets: tuple[str, ...] = RESETS
+    exits: tuple[ExitAnswer, ...]
+    looks_like_liveness_spiral: bool
+    findings: tuple[str, ...]
+
+
+class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of `why --json`."""
+
+    format: str = WHY_FORMAT
+    asked_at: datetime
+    containers: tuple[ContainerAnswer, ...]
+
+
+_State = dict[str, dict[str, Any] | None]
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    name: str
+    restart_count: int = 0
+    state: _State | None = None
+    last_state: _State | None = None
+
+
+class _Statuses(msgspec.Struct, rename="camel"):
+    container_statuses: list[_Status] | None = None
+    init_container_statuses: list[_Status] | None = None
+
+
+class _ContainerSpec(msgspec.Struct, rename="camel"):
+    name: str
+    env: list[dict[str, Any]] | None = None
+    resources: dict[str, dict[str, Any] | list[Any] | None] | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    containers: list[_ContainerSpec]
+    init_containers: list[_ContainerSpec] | None = None
+    node_name: str | None = None
+
+
+class _Meta(msgspec.Struct):
+    name: str = "?"
+    namespace: str | None = None
+
+
+class _Pod(msgspec.Struct):
+    spec: _Spec
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+    status: _Statuses | None = None
+
+
+def answer_of(pod: Json, setting: Setting, events: Iterable[Json]) -> tuple[ContainerAnswer, ...]:
+    """One answer for each container of a pod or of a template, init containers first.
+
+    Raises UsageError for an object that is no pod, and for a release that the model does not cover.
+    """
+    try:
+        read = msgspec.convert(pod, _Pod)
+        planned = PodTemplate(file="", spec=pod["spec"]).pod
+    except (msgspec.ValidationError, ValueError) as error:
+        raise UsageError(f"pod {_name(pod)}: it cannot be read ({error}).") from error
+    if setting.version.release < RELEASES[0]:
+        first = ".".join(map(str, RELEASES[0]))
+        raise UsageError(f"pod {_name(pod)}: its kubelet, {setting.version}, is older than the model covers ({first}).")
+    listed = (read.status.init_container_statuses, read.status.container_statuses) if read.status else ()
+    statuses = {each.name: each for some in listed for each in some or ()}
+    specs = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+    seen = list(events)
+    return tuple(
+        _container_answer(pod, read, planned, spec, container, statuses.get(container.name), setting, seen)
+        for spec, container in zip(specs, planned.containers, strict=True)
+    )
+
+
+def _container_answer(
+    pod: Json,
+    read: _Pod,
+    planned: Pod,
+    spec: Json,
+    container: Container,
+    status: _Status | None,
+    setting: Setting,
+    events: list[Json],
+) -> ContainerAnswer:
+    state, last = (status.state or {}, status.last_state or {}) if status else ({}, {})
+    waiting, ended = state.get("waiting"), state.get("terminated") or last.get("terminated")
+    probes = bool(spec.get("livenessProbe") or spec.get("startupProbe"))
+    cause, last_exit = Cause.NONE, "it has never ended"
+    if ended:
+        cause, last_exit = cause_of(ended, probes=probes, killed_by=killed_by(events, pod, container.name))
+    blocked = waits_for(waiting) if waiting else None
+    if blocked is not None:
+        cause = blocked[0]
+    delay_s = _stated_s(waiting) if waiting and blocked is None else None
+    curve = setting.curve or DEFAULT_CURVE
+    finished = _time(ended.get("finishedAt")) if ended else None
+    earliest = latest = None
+    if delay_s is not None and finished is not None:
+        beside = probes or len(planned.containers) > 1
+        soonest = soonest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
+        last_s = latest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
+        earliest = finished + timedelta(seconds=soonest)
+        latest = finished + timedelta(seconds=last_s + 1.0)  # finishedAt is cut to whole seconds
+    killed = bool(ended) and (cause is Cause.PROBE or (ended or {}).get("exitCode") in _KILLED)
+    return ContainerAnswer(
+        pod=_name(pod),
+        container=container.name,
+        node=read.spec.node_name,
+        kubelet_version=str(setting.version),
+        restarts=status.restart_count if status else 0,
+        cause=cause,
+        last_exit=last_exit,
+        state=_state(status, state, blocked, delay_s, finished),
+        delay_s=delay_s,
+        step=_step(delay_s, curve, known=setting.curve is not None),
+        curve=curve,
+        curve_by=setting.curve_by or "the release's default; the node's configuration is not known",
+        earliest=earliest,
+        latest=latest,
+        exits=tuple(_exits(planned, container, setting, probes=probes)),
+        looks_like_liveness_spiral=killed and bool(spec.get("livenessProbe")) and _has_cpu_limit(spec),
+        findings=tuple(concerns_of(spec, pod["spec"], setting.version)),
+    )
+
+
+def _state(
+    status: _Status | None,
+    state: Mapping[str, Json | None],
+    blocked: tuple[Cause, str] | None,
+    delay_s: float | None,
+    finished: datetime | None,
+) -> str:
+    if status is None:
+        return "no status: this is what the spec alone says"
+    if blocked is not None:
+        return blocked[1]
+    if delay_s is not None and finished is None:
+        return "it waits for its delay; the status has no time of the exit, so the next start is not known"
+    if delay_s is not None:
+        return "it waits for its delay"
+    if state.get("running") is not None:
+        return "it runs, so no delay is under way"
+    if state.get("terminated") is not None:
+        return "it has ended, and the kubelet has stated no delay"
+    reason = (state.get("waiting") or {}).get("reason")
+    return f"it waits ({reason}), and the kubelet states no delay" if reason else "its status says nothing"
+
+
+def _exits(pod: Pod, container: Container, setting: Setting, *, probes: bool) -> Iterable[ExitAnswer]:
+    """For the exit codes 0, 1, 137 and those that rules name, and for a kill by a probe."""
+    named = {code for rule in container.rules for code in rule.values}
+    cases = [(str(code), code, False) for code in sorted({0, 1, 137} | named)]
+    if probes:
+        cases.append(("kill by a probe", 137, True))
+    for text, code, killed in cases:
+        decided = decide(
+            pod,
+            container,
+            code,
+            gates=setting.gates,
+            version=setting.version,
+            killed=killed,
+            deviations=as_shipped(setting.version),
+        )
+        yield ExitAnswer(exit=text, decision=str(decided.decision), step=decided.step)
+
+
+def _step(delay_s: float | None, curve: Curve, *, known: bool) -> str:
+    """Where on the curve a stated delay stands."""
+    if delay_s is None:
+        return "no delay is stated"
+    if delay_s >= curve.maximum_s and delay_s == curve.delay_s(2 + 64):
+        return "at the maximum: it grows no more"
+    restart = next((each for each in range(2, 66) if curve.delay_s(each) == delay_s), None)
+    if restart is not None:
+        return f"delay {restart - 1} of the curve; after another crash {curve.after(delay_s):g} s"
+    configured = "the node's configuration" if known else "the default curve"
+    return f"{delay_s:g} s is no delay of {configured}: the kubelet has another maximum or initial delay"
+
+
+def _stated_s(waiting: Json) -> float | None:
+    found = _STATED.search(str(waiting.get("message") or ""))
+    if found is None:
+        return None
+    try:
+        return parse_duration_ns(found[1]) / 1e9
+    except NotADuration:
+        return None
+
+
+def _time(text: object) -> datetime | None:
+    """None also for the year 1, which stands for no time."""
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo is not None and found.year > 1970 else None
+
+
+def _has_cpu_limit(spec: Json) -> bool:
+    return "cpu" in ((spec.get("resources") or {}).get("limits") or {})
+
+
+def _name(pod: Json) -> str:
+    metadata = pod.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    return f"{about.get('namespace') or 'default'}/{about.get('name', '?')}"

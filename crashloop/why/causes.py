@@ -1,0 +1,93 @@
+"""Who ended a container: its own exit, a signal, its memory, a probe, a hook, or nobody, as it never started.
+
+Source: reasons of k8s.io/kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/images/types.go@v1.37.1.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from signal import Signals
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class Cause(StrEnum):
+    """What ended the last life, or keeps the next from starting."""
+
+    EXIT = "exit"
+    SIGNAL = "signal"
+    MEMORY = "OOM"
+    PROBE = "probe"
+    HOOK = "hook"
+    IMAGE = "image"
+    START = "start"
+    RULE = "rule"
+    NONE = "none"
+
+
+_IMAGE = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+     "RegistryUnavailable", "SignatureValidationFailed"}
+)  # fmt: skip
+_START = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError"})
+_NO_START = frozenset({"StartError", "ContainerCannotRun"})
+_HOOKS = frozenset({"PostStartHookError"})
+_BY_PROBE = ("failed liveness probe", "failed startup probe")
+
+
+def waits_for(waiting: Json) -> tuple[Cause, str] | None:
+    """What other than the backoff a container waits for; None for the backoff, or if that is all."""
+    reason = str(waiting.get("reason") or "")
+    if reason in _IMAGE:
+        return (
+            Cause.IMAGE,
+            f"it waits for its image ({reason}), which has a backoff of its own; the restart curve does not apply",
+        )
+    if reason in _HOOKS:
+        return Cause.HOOK, f"its postStart hook failed ({reason})"
+    if reason in _START:
+        return (
+            Cause.START,
+            f"it could not be started ({reason}); each failed attempt lengthens the delay as a crash does",
+        )
+    return None
+
+
+def cause_of(ended: Json, *, probes: bool, killed_by: str) -> tuple[Cause, str]:
+    """Of a terminated state. `probes`: a liveness or startup probe is declared; `killed_by`: an Event's word about a kill."""
+    code, reason = int(ended.get("exitCode") or 0), str(ended.get("reason") or "")
+    if reason == "OOMKilled":
+        return Cause.MEMORY, f"exit code {code}: the kernel killed it, as it exceeded its memory limit (OOMKilled)"
+    if reason in _NO_START:
+        return Cause.START, f"exit code {code}: the runtime could not start it ({reason})"
+    if reason == "RestartingAllContainers":
+        return Cause.RULE, "a rule RestartAllContainers of its pod removed it; how it ended is in no status"
+    if reason in _HOOKS or killed_by == "hook":
+        return Cause.HOOK, f"exit code {code}: the kubelet killed it, as its postStart hook failed"
+    if killed_by:
+        return Cause.PROBE, f"exit code {code}: the kubelet killed it ({killed_by})"
+    number = int(ended.get("signal") or 0) or (code - 128 if code > 128 else 0)
+    if not number:
+        return Cause.EXIT, f"exit code {code}: it exited by itself"
+    name = Signals(number).name if number in {each.value for each in Signals} else f"signal {number}"
+    if number in (Signals.SIGTERM, Signals.SIGKILL) and probes:
+        return Cause.SIGNAL, (
+            f"exit code {code}: {name}; a kill by a probe looks the same, and an Event would tell (kubectl describe)"
+        )
+    return Cause.SIGNAL, f"exit code {code}: ended by {name}"
+
+
+def killed_by(events: Iterable[Json], pod: Json, container: str) -> str:
+    """The newest Event's word about who killed the container: a sentence about a probe, `hook`, or empty."""
+    uid = (pod.get("metadata") or {}).get("uid")
+    said = ""
+    for each in sorted(events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or "")):
+        about = each.get("involvedObject") or {}
+        if about.get("uid") != uid or f"{{{container}}}" not in str(about.get("fieldPath")):
+            continue
+        message = str(each.get("message") or "")
+        if each.get("reason") == "FailedPostStartHook":
+            said = "hook"
+        elif each.get("reason") == "Killing":
+            said = next((probe for probe in _BY_PROBE if probe in message), "")
+    return said

@@ -1,0 +1,73 @@
+"""Where the pods come from: a file, standard input, a folder, or a cluster, of which one or two objects are read."""
+
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from crashloop.errors import UsageError
+from crashloop.kube.answers import ApiRefusal, KubeError
+from crashloop.kube.client import NOT_FOUND, KubeApi
+from crashloop.why.objects import Evidence, evidence_of, read_file, read_folder, read_text
+
+Json = dict[str, Any]
+WORKLOADS = {
+    "deploy": "deployments",
+    "deployment": "deployments",
+    "sts": "statefulsets",
+    "statefulset": "statefulsets",
+    "ds": "daemonsets",
+    "daemonset": "daemonsets",
+}
+
+
+def from_files(subject: str) -> Evidence | None:
+    """None for what is no file. Raises UsageError."""
+    if subject == "-":
+        try:
+            return read_text(sys.stdin.buffer.read().decode("utf-8-sig"), "standard input")
+        except UnicodeDecodeError as error:
+            raise UsageError("standard input: it is no text in UTF-8.") from error
+    path = Path(subject)
+    if path.is_dir():
+        return read_folder(path)
+    if path.exists() or path.suffix in (".yaml", ".yml", ".json") or subject.startswith((".", "/")):
+        return read_text(read_file(path), str(path))
+    return None
+
+
+def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:
+    """A pod, or the pods of a workload (`deploy/NAME`). Raises UsageError for one that is not there, and KubeError."""
+    kind, slash, name = subject.rpartition("/")
+    try:
+        if not slash or kind in ("pod", "pods", "po"):
+            pods = [api.get_pod(namespace, name)]
+        elif kind in WORKLOADS:
+            pods = _pods_of(api, WORKLOADS[kind], name, namespace)
+        else:
+            known = ", ".join(WORKLOADS)
+            raise UsageError(f"{subject}: expected a pod, a file, - or one of {known} with a name, such as deploy/web.")
+    except ApiRefusal as error:
+        if error.code != NOT_FOUND:
+            raise
+        raise UsageError(f"{subject}: there is no such object in namespace {namespace}; it may be gone.") from error
+    nodes = dict.fromkeys(node for pod in pods if (node := pod["spec"].get("nodeName")))
+    return Evidence(tuple(pods), {node: _version_of(api, node) for node in nodes}, ())
+
+
+def _version_of(api: KubeApi, node: str) -> str:
+    """The API server's version where the node may not be read."""
+    try:
+        return str(api.node(node)["status"]["nodeInfo"]["kubeletVersion"])
+    except KubeError:
+        return api.version()
+
+
+def _pods_of(api: KubeApi, resource: str, name: str, namespace: str) -> list[Json]:
+    place = f"/apis/apps/v1/namespaces/{quote(namespace)}/{resource}/{quote(name)}"
+    workload = api.call(f"read {resource} {name}", "GET", place)
+    labels = (workload["spec"].get("selector") or {}).get("matchLabels") or {}
+    chosen = urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
+    found = api.call("list its pods", "GET", f"/api/v1/namespaces/{quote(namespace)}/pods?{chosen}")
+    pods = [{"kind": "Pod", **each} for each in found["items"]] if labels else []
+    return pods or list(evidence_of([workload]).pods)

@@ -1,0 +1,196 @@
+"""Each kind of crash is explained with the numbers of the pod's own status."""
+
+from typing import Any
+
+import pytest
+
+from crashloop.errors import UsageError
+from crashloop.model.config import Curve
+from crashloop.spec.version import KubernetesVersion
+from crashloop.why.answer import ContainerAnswer, Setting, answer_of
+from crashloop.why.causes import Cause
+
+SETTING = Setting(version=KubernetesVersion(1, 37, 1))
+Json = dict[str, Any]
+
+
+def pod(
+    *,
+    code: int = 1,
+    reason: str = "Error",
+    waits: str = "back-off 40s restarting failed container=app pod=p_ns(uid)",
+    waiting: str = "CrashLoopBackOff",
+    finished: str | None = "2026-01-02T03:04:05Z",
+    spec: Json | None = None,
+    **container: Any,
+) -> Json:
+    """A pod whose container ended with that, and waits."""
+    ended = {"exitCode": code, "reason": reason, "startedAt": "2026-01-02T03:04:04Z", "finishedAt": finished}
+    status = {
+        "name": "app",
+        "restartCount": 4,
+        "state": {"waiting": {"reason": waiting, "message": waits}},
+        "lastState": {"terminated": ended},
+    }
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns", "uid": "u"},
+        "spec": {"nodeName": "n", "containers": [{"name": "app", "image": "app:1", **container}], **(spec or {})},
+        "status": {"containerStatuses": [status]},
+    }
+
+
+def answer(of: Json, setting: Setting = SETTING, events: tuple[Json, ...] = ()) -> ContainerAnswer:
+    (found,) = answer_of(of, setting, events)
+    return found
+
+
+def event(reason: str, message: str) -> Json:
+    about = {"uid": "u", "fieldPath": "spec.containers{app}"}
+    return {"kind": "Event", "reason": reason, "message": message, "involvedObject": about}
+
+
+PROBE: Json = {"exec": {"command": ["true"]}}
+
+
+def test_the_next_start_is_due_after_the_delay_that_the_kubelet_states() -> None:
+    found = answer(pod())
+    assert found.delay_s == 40.0
+    assert found.step == "delay 3 of the curve; after another crash 80 s"
+    assert str(found.earliest) == "2026-01-02 03:04:45+00:00"
+    assert found.latest is not None
+    assert found.earliest is not None
+    assert (found.latest - found.earliest).total_seconds() == pytest.approx(
+        22.15
+    )  # half of 40 s, tick, own time, whole seconds
+    assert found.curve_by == "the release's default; the node's configuration is not known"
+
+
+def test_a_kubelet_that_polls_is_later_and_no_earlier_than_its_poll() -> None:
+    found = answer(pod(waits="back-off 8s restarting failed container"), Setting(version=KubernetesVersion(1, 34)))
+    assert str(found.earliest) == "2026-01-02 03:04:15+00:00"
+
+
+@pytest.mark.parametrize(
+    ("stated", "curve", "step"),
+    [
+        ("10s", None, "delay 1 of the curve; after another crash 20 s"),
+        ("5m0s", None, "at the maximum: it grows no more"),
+        ("2s", None, "2 s is no delay of the default curve: the kubelet has another maximum or initial delay"),
+        ("2s", Curve(2.0, 2.0), "at the maximum: it grows no more"),
+        ("8s", Curve(1.0, 60.0), "delay 4 of the curve; after another crash 16 s"),
+        ("8s", Curve(2.0, 2.0), "8 s is no delay of the node's configuration: the kubelet has another maximum or initial delay"),
+    ],
+)  # fmt: skip
+def test_a_stated_delay_has_a_place_on_the_curve(stated: str, curve: Curve | None, step: str) -> None:
+    setting = Setting(version=SETTING.version, curve=curve)
+    assert answer(pod(waits=f"back-off {stated} restarting failed container"), setting).step == step
+
+
+@pytest.mark.parametrize(
+    ("given", "events", "cause", "said"),
+    [
+        ({}, (), Cause.EXIT, "exit code 1: it exited by itself"),
+        ({"code": 0, "reason": "Completed"}, (), Cause.EXIT, "exit code 0: it exited by itself"),
+        ({"code": 139}, (), Cause.SIGNAL, "exit code 139: ended by SIGSEGV"),
+        ({"code": 137}, (), Cause.SIGNAL, "exit code 137: ended by SIGKILL"),
+        ({"code": 255}, (), Cause.SIGNAL, "exit code 255: ended by signal 127"),
+        ({"code": 137, "reason": "OOMKilled"}, (), Cause.MEMORY, "it exceeded its memory limit"),
+        ({"code": 137, "livenessProbe": PROBE}, (), Cause.SIGNAL, "a kill by a probe looks the same"),
+        (
+            {"code": 137, "livenessProbe": PROBE},
+            (event("Killing", "Container app failed liveness probe, will be restarted"),),
+            Cause.PROBE,
+            "the kubelet killed it (failed liveness probe)",
+        ),
+        (
+            {"code": 137},
+            (event("FailedPostStartHook", "PostStartHook failed"),),
+            Cause.HOOK,
+            "its postStart hook failed",
+        ),
+        ({"code": 128, "reason": "StartError"}, (), Cause.START, "the runtime could not start it (StartError)"),
+        ({"code": 137, "reason": "RestartingAllContainers"}, (), Cause.RULE, "a rule RestartAllContainers of its pod"),
+    ],
+)
+def test_who_ended_it_is_told(given: Json, events: tuple[Json, ...], cause: Cause, said: str) -> None:
+    found = answer(pod(**given), events=events)
+    assert found.cause is cause
+    assert said in found.last_exit
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("ImagePullBackOff", Cause.IMAGE),
+        ("CreateContainerConfigError", Cause.START),
+        ("PostStartHookError", Cause.HOOK),
+    ],
+)
+def test_who_waits_for_something_else_has_no_delay(reason: str, cause: Cause) -> None:
+    found = answer(pod(waiting=reason, waits="Back-off pulling image"))
+    assert (found.cause, found.delay_s, found.earliest) == (cause, None, None)
+    assert reason in found.state
+
+
+def test_each_rule_is_tried_with_the_codes_that_it_names() -> None:
+    rules = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42, 88]}}]
+    found = answer(pod(restartPolicy="Never", restartPolicyRules=rules, livenessProbe=PROBE))
+    assert {each.exit: each.decision for each in found.exits} == {
+        "0": "stop",
+        "1": "stop",
+        "42": "restart",
+        "88": "restart",
+        "137": "stop",
+        "kill by a probe": "stop",
+    }
+    older = answer(pod(restartPolicy="Never", restartPolicyRules=rules), Setting(version=KubernetesVersion(1, 34)))
+    assert {each.decision for each in older.exits} == {"restart"}  # its gate is off: the pod's Always decides
+
+
+def test_a_kill_beside_a_liveness_probe_and_a_cpu_limit_looks_like_the_spiral() -> None:
+    limited: Json = {"resources": {"limits": {"cpu": "100m"}}, "livenessProbe": PROBE}
+    assert answer(pod(code=137, **limited)).looks_like_liveness_spiral
+    assert not answer(pod(code=1, **limited)).looks_like_liveness_spiral
+    assert not answer(pod(code=137, livenessProbe=PROBE)).looks_like_liveness_spiral
+
+
+def test_findings_are_those_of_the_spec_and_the_release() -> None:
+    both: Json = {"livenessProbe": PROBE, "restartPolicyRules": [], "envFrom": [{"configMapRef": {"name": "x"}}]}
+    found = " ".join(answer(pod(**both)).findings)
+    assert "docs/findings/probe-failures-go-on.md" in found
+    assert "docs/findings/failed-starts-lengthen-the-delay.md" in found
+    assert "restart-all" not in found
+
+
+@pytest.mark.parametrize("finished", [None, "0001-01-01T00:00:00Z", "yesterday"])
+def test_a_status_without_times_says_so(finished: str | None) -> None:
+    found = answer(pod(finished=finished))
+    assert found.earliest is None
+    assert "the status has no time of the exit" in found.state
+
+
+def test_a_spec_alone_answers_what_a_spec_can() -> None:
+    only = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "app", "image": "app:1"}]}}
+    found = answer(only)
+    assert (found.state, found.last_exit) == ("no status: this is what the spec alone says", "it has never ended")
+    assert [each.decision for each in found.exits] == ["restart"] * 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"spec": {}}, "cannot be read"),
+        ({"spec": {"containers": [{"name": "a", "image": "b", "env": [7]}]}}, "cannot be read"),
+        ({"spec": {"containers": []}}, "has no containers"),
+        ({"spec": 7}, "cannot be read"),
+    ],
+)
+def test_what_is_no_pod_is_refused(broken: Json, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        answer_of(broken, SETTING, ())
+
+
+def test_a_release_without_a_model_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"1\.32\.4, is older than the model covers \(1\.33\)"):
+        answer_of(pod(), Setting(version=KubernetesVersion(1, 32, 4)), ())

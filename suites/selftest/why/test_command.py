@@ -1,0 +1,91 @@
+"""`crashloop why` of files, folders, standard input and a cluster."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from crashloop.cli import app
+from crashloop.errors import UsageError
+from suites.selftest.kit.kube_peer import Peer, serving, status
+from suites.selftest.why.test_answer import pod
+from tools.schemas import schemas
+
+NODE = {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.2"}}}
+
+
+def why(*arguments: str, given: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(app, ["why", *arguments], input=given, env={"KUBECONFIG": "/nowhere"})
+
+
+def containers(done: Result) -> list[dict[str, Any]]:
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.output)
+    jsonschema.validate(answer, schemas()["why"])
+    found: list[dict[str, Any]] = answer["containers"]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["List", "PodList"])
+@pytest.mark.parametrize("as_text", [lambda it: json.dumps(it, indent="\t"), yaml.safe_dump], ids=["json", "yaml"])
+def test_what_kubectl_prints_is_read_from_a_pipe(kind: str, as_text: Any) -> None:
+    (found,) = containers(why("-", "--json", given=as_text({"kind": kind, "items": [pod()]})))
+    assert (found["pod"], found["delay_s"], found["earliest"]) == ("ns/p", 40.0, "2026-01-02T03:04:45Z")
+
+
+def test_a_folder_of_a_dump_has_the_pods_once_and_the_release_of_the_node(tmp_path: Path) -> None:
+    (tmp_path / "ns" / "pods").mkdir(parents=True)
+    (tmp_path / "ns" / "pods.json").write_text(json.dumps({"kind": "PodList", "items": [pod()]}))
+    (tmp_path / "ns" / "pods" / "p.yaml").write_text(yaml.safe_dump(pod()))
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "NodeList", "items": [NODE]}))
+    (tmp_path / "pods-cut.json").write_text('{"kind": "PodList", "items": [{"ki')
+    (found,) = containers(why(str(tmp_path), "--json"))
+    assert found["kubelet_version"] == "1.36.2"
+
+
+def test_a_workload_says_what_its_template_says(tmp_path: Path) -> None:
+    workload = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": {"spec": pod()["spec"]}}}
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(workload))
+    done = why(str(tmp_path / "web.yaml"))
+    assert "default/web, container app" in done.output
+    assert "no status: this is what the spec alone says" in done.output
+
+
+def test_a_profile_is_the_configuration_of_the_node() -> None:
+    (found,) = containers(why("-", "--json", "--profile", "max-10s", given=json.dumps(pod())))
+    assert (found["curve"], found["curve_by"]) == ({"initial_s": 10.0, "maximum_s": 10.0}, "profile max-10s")
+
+
+def test_a_pod_of_a_cluster_is_read_with_get_alone(tmp_path: Path) -> None:
+    with serving(Peer([pod(), NODE], [[]]), tmp_path) as kubeconfig:
+        done = why("p", "--namespace", "ns", "--kubeconfig", kubeconfig)
+    assert done.exit_code == 0, done.output
+    assert "ns/p, container app on n, kubelet 1.36.2: 4 restarts" in done.output
+    assert "delay       40 s, as the kubelet states" in done.output
+
+
+def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
+    with serving(Peer([status(404, "NotFound")], [[]]), tmp_path) as kubeconfig:
+        done = why("p", "--namespace", "ns", "--kubeconfig", kubeconfig)
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception) == "p: there is no such object in namespace ns; it may be gone."
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (b'{"kind": "PodList", "items": [{"ki', "neither JSON nor YAML at line 1; it may have been cut off"),
+        (b"", "no pod in it"),
+        (b"kind: Service\n", "no pod in it"),
+        (b"\xff\xfe", "it is no text in UTF-8"),
+    ],
+)
+def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> None:
+    done = why("-", given=given)
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
+    assert done.output == ""
