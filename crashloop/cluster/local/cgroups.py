@@ -6,8 +6,9 @@ A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, wit
 A cluster keeps to the CPUs of the process that makes it (`taskset --cpu-list 0 crashloop ...`). What it starts inherits
 them, but a process that enters a cgroup takes the CPUs of that: so the cluster's cgroup gets the same ones.
 
-The cgroup at the top weighs what a thread of this process weighs: containers and the kubelets that start them, which
-are in no such cgroup, share the CPU alike at every niceness.
+The cgroup at the top weighs what a thread of this process weighs if that is in the root cgroup: containers and the
+kubelets that start them share the CPU alike at every niceness. Below another cgroup, such as a slice of systemd, all
+kubelets together weigh what their cgroup weighs: a heavier neighbour would starve them, so the top keeps its default.
 """
 
 import contextlib
@@ -84,7 +85,15 @@ def _make_below(folder: Path, path: str, *, version: int) -> None:
         folder = child
     if version == 2:
         _hand_down(folder)
-    _weigh(top)
+    if in_root_cgroup(Path("/proc/self/cgroup").read_text(), version=version):
+        _weigh(top)
+
+
+def in_root_cgroup(own: str, *, version: int) -> bool:
+    """Whether a process shares the CPU as a thread of the root cgroup, by the text of its /proc/PID/cgroup (cgroups(7)). Pure."""
+    rows = [line.split(":", 2) for line in own.splitlines()]
+    cpu = "" if version == 2 else "cpu"
+    return all(path == "/" for _, controllers, path in rows if cpu in controllers.split(","))
 
 
 def _keep_to_own_cpus(folder: Path) -> None:

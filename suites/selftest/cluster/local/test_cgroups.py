@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.cgroups import CgroupHost, make, processes, remove
+from crashloop.cluster.local.cgroups import CgroupHost, in_root_cgroup, make, processes, remove
 from crashloop.errors import ClusterError
 
 PATH = "crashloop/demo/stock"
@@ -102,6 +102,20 @@ def test_a_cgroup_goes_with_all_that_is_below_it(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "crashloop/demo").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("version", "own", "expected"),
+    [
+        (2, "0::/\n", True),
+        (2, "0::/user.slice/user-0.slice/session-1.scope\n", False),
+        (1, "4:cpu,cpuacct:/\n3:memory:/docker/a\n0::/\n", True),
+        (1, "4:cpu,cpuacct:/system.slice/agent.service\n3:cpuset:/\n0::/\n", False),
+        (1, "3:cpuset:/a:b\n", True),
+    ],
+)
+def test_a_process_shares_the_cpu_in_the_cgroup_of_the_cpu_controller(version: int, own: str, expected: bool) -> None:
+    assert in_root_cgroup(own, version=version) is expected
+
+
 @pytest.mark.parametrize(("file", "default", "due"), [("cpu.shares", 1024, 2048), ("cpu.weight", 100, 200)])
 def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, default: int, due: int
@@ -114,6 +128,10 @@ def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it(
     make(host, PATH)
     assert (root / "crashloop" / file).read_text() == f"{default}\n"
     monkeypatch.setattr(cgroups, "weight", lambda: 2.0)
+    monkeypatch.setattr(cgroups, "in_root_cgroup", lambda *_, **_options: False)
+    make(host, PATH)
+    assert (root / "crashloop" / file).read_text() == f"{default}\n"
+    monkeypatch.setattr(cgroups, "in_root_cgroup", lambda *_, **_options: True)
     make(host, PATH)
     assert (root / "crashloop" / file).read_text() == str(due)
     assert (root / "crashloop/demo" / file).read_text() == f"{default}\n"
