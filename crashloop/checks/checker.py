@@ -19,7 +19,7 @@ from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import lost_watch, why_it_ended, why_they_ended
 from crashloop.restarts.lives import ran
-from crashloop.spec.pod import Container, Pod
+from crashloop.spec.pod import Container
 from crashloop.spec.scenario import AnyScenario, PodScenario
 from crashloop.words import count, seconds
 
@@ -40,7 +40,7 @@ class Holds(IntEnum):
     """Also users' own pods, of whose programs, pulls, hooks and kills nothing is known."""
 
 
-def any_pod(_: Pod) -> bool:
+def any_pod(_: PodScenario) -> bool:
     """The pods that most rules are about."""
     return True
 
@@ -92,8 +92,8 @@ class Checker(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
     reads: type[AnyScenario] = PodScenario
     compares: bool = False
     """Whether it reads several pod scenarios together."""
-    about: Callable[[Pod], bool] = any_pod
-    """The pods that can show something of it: others are not judged where it holds for every pod."""
+    about: Callable[[PodScenario], bool] = any_pod
+    """The scenarios whose pods can show something of it: others are not judged where it holds for every pod."""
 
     def __call__(self, case: C) -> Checked:
         """The findings on what was recorded, or on what is missing for them; and the facts that a report shows."""
@@ -117,7 +117,7 @@ def checker(
     holds: Holds = Holds.LOADS,
     reads: type[AnyScenario] = PodScenario,
     compares: bool = False,
-    about: Callable[[Pod], bool] = any_pod,
+    about: Callable[[PodScenario], bool] = any_pod,
 ) -> Callable[[Callable[[C, Seen], Iterable[Finding]]], Checker[C]]:
     """Make a checker of a generator of findings.
 

@@ -175,7 +175,9 @@ def check_restart_all_first_start(cases: Sequence[Case], seen: Seen) -> Iterator
     )
 
 
-@checker("restart-all-within", Need("resets", 1, "reset", is_shown=False), about=lambda pod: pod.restarts_all)
+@checker(
+    "restart-all-within", Need("resets", 1, "reset", is_shown=False), about=lambda scenario: scenario.pod.restarts_all
+)
 def check_restart_all_within(case: Case, seen: Seen) -> Iterator[Finding]:
     """The first container MUST be created within 20 s after the exit, in every reset."""
     resets = tuple(_waits_after(case, LONGEST_S))
@@ -237,7 +239,7 @@ def check_restart_all_condition(case: Case, seen: Seen) -> Iterator[Finding]:
     Need("restarts", 1, "restart", is_shown=False),
     once=True,
     holds=Holds.ANY_PROGRAM,
-    about=lambda pod: not pod.restarts_all,
+    about=lambda scenario: not scenario.pod.restarts_all,
 )
 def check_condition_without_rule(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod without a rule that restarts all containers MUST NOT have the condition AllContainersRestarting."""

@@ -25,8 +25,9 @@ MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
 PRESSURE_AT_MOST_S = 2.0
 """What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
-CONTROL_REACH_NS = 6 * BEAT_NS
-"""For how long before its beginning a control container can speak: three times the time between two of them."""
+CONTROL_REACH_NS = 26 * BEAT_NS // 10
+"""For how long before its beginning a control container can speak: the time between two of them, and what a busy host adds. After
+a longer time the recorder had been held up itself, and what happened between them stays open."""
 CONTROL_AROUND_NS = 30 * BEAT_NS
 """The controls of so much time on both sides show whether the host is slow."""
 CONTROL_USUAL_NS = 150_000_000
@@ -204,7 +205,7 @@ class HostRecord:
 class _Controls:
     """Control containers of a node, in the order of their ends.
 
-    Each speaks for its stretch: from the end of the one before it, or `CONTROL_REACH_NS` before its own beginning, to its end.
+    Each speaks for its stretch: from the end of the one before it to its own; only of its own time, if that was too long before.
     """
 
     def __init__(self) -> None:
@@ -246,8 +247,9 @@ class _Controls:
 
     def _begin_ns(self, index: int) -> int:
         """When the stretch of a control begins."""
-        reach_ns = self._ends_ns[index] - self._spent_ns[index] - CONTROL_REACH_NS
-        return max(reach_ns, self._ends_ns[index - 1]) if index else reach_ns
+        own_ns = self._ends_ns[index] - self._spent_ns[index]
+        before_ns = self._ends_ns[index - 1] if index else own_ns - CONTROL_REACH_NS
+        return before_ns if own_ns - before_ns <= CONTROL_REACH_NS else own_ns
 
 
 class _Counted:

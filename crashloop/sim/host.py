@@ -138,8 +138,9 @@ STARVED = HostModel(
     create_ms=(20, 400),
     start_ms=(60, 900),
     stalls_per_min=6.0,
+    stall_s=(0.2, 1.5),
     frozen_per_min=5.0,
-    frozen_s=(2.6, 5.0),
+    frozen_s=(2.6, 3.4),
     delivery_ms=(5, 900),
 )
 LOSSY = HostModel(

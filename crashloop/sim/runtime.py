@@ -145,6 +145,8 @@ class Runtime:
             yield (pod.spec.grace_s if grace_s is None else grace_s) * S
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
+            if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
+                yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)
 
     def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:

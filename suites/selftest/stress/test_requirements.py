@@ -31,7 +31,7 @@ CATALOGUE = load_requirements()
 EVERYWHERE = {
     each.id
     for each in holding(CATALOGUE, Holds.LOADS).values()
-    if LOGS not in each.needs and all(CHECKERS[name].about(CRASHING.pod) for name in each.everywhere)
+    if LOGS not in each.needs and all(CHECKERS[name].about(CRASHING) for name in each.everywhere)
 }
 """Judged on every pod. Nobody lists the logs of loads, and no rule of their pods restarts all containers."""
 ROWS = load_rows("restarts")
