@@ -117,13 +117,14 @@ class _Server(ThreadingHTTPServer):
 
 def write_kubeconfig(folder: Path, port: int, user: Json | None = None) -> Path:
     """A kubeconfig for a server on this host."""
+    scheme = "https" if "exec" in (user or {}) else "http"  # no plug-in is asked without TLS
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(
         yaml.safe_dump(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+                "clusters": [{"name": "c", "cluster": {"server": f"{scheme}://127.0.0.1:{port}"}}],
                 "users": [{"name": "u", "user": user or {"token": "secret"}}],
                 "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
                 "current-context": "x",
