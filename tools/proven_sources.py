@@ -19,6 +19,7 @@ RULES = (
     "crashloop/catalogue",
     "crashloop/deviations.py",
     "crashloop/deviations.yaml",
+    "crashloop/kubelet_files.py",
     "crashloop/profiles.py",
     "crashloop/requirements.py",
     "crashloop/verdict.py",

@@ -40,7 +40,7 @@ class Holds(IntEnum):
     """Also users' own pods, of whose programs, pulls, hooks and kills nothing is known."""
 
 
-def any_pod(_: PodScenario) -> bool:
+def any_pod(_: AnyScenario) -> bool:
     """The pods that most rules are about."""
     return True
 
@@ -92,7 +92,7 @@ class Checker(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
     reads: type[AnyScenario] = PodScenario
     compares: bool = False
     """Whether it reads several pod scenarios together."""
-    about: Callable[[PodScenario], bool] = any_pod
+    about: Callable[[Any], bool] = any_pod
     """The scenarios whose pods can show something of it: others are not judged where it holds for every pod."""
 
     def __call__(self, case: C) -> Checked:
@@ -117,7 +117,7 @@ def checker(
     holds: Holds = Holds.LOADS,
     reads: type[AnyScenario] = PodScenario,
     compares: bool = False,
-    about: Callable[[PodScenario], bool] = any_pod,
+    about: Callable[[Any], bool] = any_pod,
 ) -> Callable[[Callable[[C, Seen], Iterable[Finding]]], Checker[C]]:
     """Make a checker of a generator of findings.
 

@@ -18,7 +18,6 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.requirement import Deviation, Requirement, applies
-from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome, Verdict, VerdictMode
 from crashloop.words import count
 
@@ -56,8 +55,8 @@ def judge_everywhere(
     for requirement in catalogue.values():
         if not requirement.everywhere or (LOGS in requirement.needs and not listed):
             continue
-        scenario, checkers = judgement.scenario, [CHECKERS[name] for name in requirement.everywhere]
-        if not isinstance(scenario, PodScenario) or not all(each.about(scenario) for each in checkers):
+        checkers = [CHECKERS[name] for name in requirement.everywhere]
+        if judgement.scenario.pod_spec is None or not all(each.about(judgement.scenario) for each in checkers):
             continue
         if applies(requirement, version, gates) is None:
             alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})

@@ -68,6 +68,7 @@ PARTICULAR = {
     "image-of-tag",
     "initial-delay",
     "job-ends",
+    "kept-over-restart",
     "killed-once-connected",
     "log-growth",
     "network-awaited",

@@ -92,8 +92,8 @@ def test_a_pod_is_shown_with_the_windows_of_the_promise(tmp_path: Path) -> None:
     (shown,) = subjects(run, run.plan(), SHOWN)
     assert [(each.from_s, each.to_s) for lane in shown.lanes if lane.name == "app, due" for each in lane.stretches] == [
         (1.5, 3.5),
-        (5.0, 7.0),
-        (8.3, 10.3),
+        (5.0, 7.15),
+        (8.3, 10.45),
     ]
 
 
