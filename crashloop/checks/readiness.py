@@ -294,14 +294,15 @@ def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Inst
     had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
     was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
     asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
-    taken_back = any(
-        report is not None and report.container_id == instance.container_id and not report.started and each.t_ns < t_ns
-        for each in pod.statuses
-        for report in (each.containers.get(spec.name),)
-    )
-    if taken_back or not counts_as_started(had_started, was_killed, case.prediction.deviations):
+    if not counts_as_started(had_started, was_killed, case.prediction.deviations):
         return False
     return t_ns - may_be_old_ns(case, t_ns) <= asked_ns
+
+
+def _is_taken_back(pod: PodHistory, spec: Container, instance: Instance, status: StatusReport) -> bool:
+    """Whether an earlier status says of the same instance that it has not started."""
+    before = (each.containers.get(spec.name) for each in pod.statuses if each.t_ns < status.t_ns)
+    return any(each is not None and each.container_id == instance.container_id and not each.started for each in before)
 
 
 def _started_early(
@@ -312,7 +313,9 @@ def _started_early(
     for instance in ran(pod, spec.name):
         if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
             continue
-        if is_carried_over(case, pod, spec, instance, probe, status.t_ns):
+        if not _is_taken_back(pod, spec, instance, status) and is_carried_over(
+            case, pod, spec, instance, probe, status.t_ns
+        ):
             continue
         lines = (*instance.lines[:1], status.line)
         sentence = (
