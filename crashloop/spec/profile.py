@@ -97,6 +97,11 @@ class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
             result = merged(result, each)
         return result
 
+    def with_gates(self, gates: Mapping[str, bool]) -> "KubeletProfile":
+        """The profile with these gates in its file, but for those that it sets itself."""
+        own = self.config.get("featureGates") or {}
+        return msgspec.structs.replace(self, config=self.config | {"featureGates": {**gates, **own}}) if gates else self
+
     @property
     def feature_gates(self) -> dict[str, bool]:
         """Gates that the profile sets, by upstream name."""
