@@ -12,6 +12,7 @@ from functools import cache
 from crashloop.errors import UsageError
 from crashloop.model.kubelet_api import GateSpec, known_gates
 from crashloop.spec.profile import (
+    GATE_GROUPS,
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
     RESTART_ALL_GATE,
@@ -50,9 +51,6 @@ GATES = (
     "ReduceDefaultCrashLoopBackoffDecay",
 )
 """Gates that bear on restarts. All others bear on none."""
-
-GROUPS = {"AllAlpha": "alpha", "AllBeta": "beta"}
-"""Each sets the gates of a stage that are not set themselves."""
 
 
 def known(version: KubernetesVersion) -> Mapping[str, GateSpec] | None:
@@ -99,7 +97,7 @@ def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
     Raises UsageError for a release older than the model.
     """
     specs = _of_restarts(version) if gate in GATES else known(version)
-    if specs is None or gate in GROUPS:
+    if specs is None or gate in GATE_GROUPS:
         return None
     spec = specs.get(gate)
     if spec is None:
@@ -141,7 +139,9 @@ def is_enabled(gate: str, gates: Mapping[str, bool], version: KubernetesVersion)
     if gate in gates:
         return gates[gate]
     spec = (_of_restarts(version) if gate in GATES else known(version) or {}).get(gate)
-    groups = [group for group, stage in GROUPS.items() if group in gates and spec is not None and stage == spec.stage]
+    groups = [
+        group for group, stage in GATE_GROUPS.items() if group in gates and spec is not None and stage == spec.stage
+    ]
     return gates[groups[0]] if groups else enabled_by_default(gate, version)
 
 
@@ -158,5 +158,7 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
     release, own = kubelet_version(profile, version), profile.feature_gates
     unset = {gate: is_enabled(gate, own, release) for gate in default_gates(release) if gate not in own}
     no_choice = (GateState.ABSENT, GateState.LOCKED)
-    chosen = {gate: on for gate, on in own.items() if gate not in GROUPS and gate_state(gate, release) not in no_choice}
+    chosen = {
+        gate: on for gate, on in own.items() if gate not in GATE_GROUPS and gate_state(gate, release) not in no_choice
+    }
     return default_gates(release) | unset | chosen

@@ -16,6 +16,8 @@ MAX_PERIOD_GATE = "KubeletCrashLoopBackOffMax"
 REDUCED_DECAY_GATE = "ReduceDefaultCrashLoopBackOffDecay"
 RESTART_RULES_GATE = "ContainerRestartRules"
 RESTART_ALL_GATE = "RestartAllContainersOnContainerExits"
+GATE_GROUPS = {"AllAlpha": "alpha", "AllBeta": "beta"}
+"""Each sets the gates of a stage that are not set themselves."""
 
 PROFILE_LABEL = "crashloop.dev/profile"
 """Label of a Node: the name of its kubelet profile."""

@@ -4,8 +4,7 @@ import pytest
 
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
-from crashloop.model.backoff import Curve
-from crashloop.model.config import effective_curve
+from crashloop.model.config import Curve, effective_curve
 from crashloop.run.planning import Declared, build_plan
 from crashloop.run.requested import parsed_gates
 from crashloop.spec.plan import Budgets
