@@ -5,17 +5,14 @@ k8s.io/client-go/tools/clientcmd): of several files the first to name an entry w
 file that holds it. Nothing here reaches the network, and no module of it may be one that Locust patches.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import yaml
-
 from crashloop.errors import UsageError
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, documents, text_of
 
 Entry = dict[str, Any]
 
@@ -110,26 +107,18 @@ def _paths(kubeconfig: str) -> list[Path]:
 
 
 def _document(path: Path) -> Entry:
-    """JSON first: it may be indented with tabs, which YAML forbids. An empty file is a kubeconfig without entries."""
+    """An empty file is a kubeconfig without entries."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"kubeconfig {path}: cannot be read ({reason}).\nName another with --kubeconfig.") from error
+        text = text_of(path)
+    except Unreadable as error:
+        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\nName another with --kubeconfig.") from error
     try:
-        document = _parsed(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageError(f"kubeconfig {path}: cannot be used (it is not YAML: {error}).") from error
+        document = next(iter(documents(text)), None)
+    except Unreadable as error:
+        raise UsageError(f"kubeconfig {path}: cannot be used ({error}).") from error
     if not isinstance(document or {}, dict):
         raise UsageError(f"kubeconfig {path}: cannot be used (it has no contexts, clusters or users).")
     return document or {}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return read_yaml(text)
 
 
 def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[tuple[str, Any]]:

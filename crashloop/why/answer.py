@@ -1,6 +1,5 @@
 """What the statuses of a pod's containers say about their next start, and what its spec says about every exit."""
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +12,7 @@ from crashloop.model.counter import RESET_AFTER_S
 from crashloop.model.lateness import latest_s, soonest_s
 from crashloop.model.restart import decide
 from crashloop.model.variants import as_shipped
-from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
@@ -30,7 +29,6 @@ RESETS = (
     "a restart of the kubelet or of the node",
     "a new pod in its place",
 )
-_STATED = re.compile(r"back-off (\S+) restarting failed container")
 _KILLED = (137, 143)
 
 
@@ -167,7 +165,7 @@ def _container_answer(
     blocked = waits_for(waiting) if waiting else None
     if blocked is not None:
         cause = blocked[0]
-    delay_s = _stated_s(waiting) if waiting and blocked is None else None
+    delay_s = stated_backoff_s(str(waiting.get("message"))) if waiting and blocked is None else None
     curve = setting.curve or DEFAULT_CURVE
     finished = _time(ended.get("finishedAt")) if ended else None
     earliest = latest = None
@@ -252,16 +250,6 @@ def _step(delay_s: float | None, curve: Curve, *, known: bool) -> str:
         return f"delay {restart - 1} of the curve; after another crash {curve.after(delay_s):g} s"
     configured = "the node's configuration" if known else "the default curve"
     return f"{delay_s:g} s is no delay of {configured}: the kubelet has another maximum or initial delay"
-
-
-def _stated_s(waiting: Json) -> float | None:
-    found = _STATED.search(str(waiting.get("message") or ""))
-    if found is None:
-        return None
-    try:
-        return parse_duration_ns(found[1]) / 1e9
-    except NotADuration:
-        return None
 
 
 def _time(text: object) -> datetime | None:

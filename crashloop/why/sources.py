@@ -8,9 +8,11 @@ from urllib.parse import quote, urlencode
 from crashloop.errors import UsageError
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
-from crashloop.why.objects import Evidence, evidence_of, read_file, read_folder, read_text
+from crashloop.why.objects import Evidence, evidence_of, read_folder, read_text
+from crashloop.yaml_text import Unreadable, text_from, text_of
 
 Json = dict[str, Any]
+_SUFFIXES = (".yaml", ".yml", ".json")
 WORKLOADS = {
     "deploy": "deployments",
     "deployment": "deployments",
@@ -23,17 +25,16 @@ WORKLOADS = {
 
 def from_files(subject: str) -> Evidence | None:
     """None for what is no file. Raises UsageError."""
-    if subject == "-":
-        try:
-            return read_text(sys.stdin.buffer.read().decode("utf-8-sig"), "standard input")
-        except UnicodeDecodeError as error:
-            raise UsageError("standard input: it is no text in UTF-8.") from error
-    path = Path(subject)
-    if path.is_dir():
+    path, is_stdin = Path(subject), subject == "-"
+    if not is_stdin and path.is_dir():
         return read_folder(path)
-    if path.exists() or path.suffix in (".yaml", ".yml", ".json") or subject.startswith((".", "/")):
-        return read_text(read_file(path), str(path))
-    return None
+    if not is_stdin and not path.exists() and path.suffix not in _SUFFIXES and not subject.startswith((".", "/")):
+        return None
+    named = "standard input" if is_stdin else subject
+    try:
+        return read_text(text_from(sys.stdin.buffer) if is_stdin else text_of(path), named)
+    except Unreadable as error:
+        raise UsageError(f"{named}: cannot be read ({error}).") from error
 
 
 def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:

@@ -107,7 +107,7 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
     [
         ("[]", "cannot be used (it has no contexts, clusters or users)."),
         ("a: 1", "cannot be used (it has no contexts, clusters or users)."),
-        ("{", "cannot be used (it is not YAML"),
+        ("{", "cannot be used (it is neither JSON nor YAML"),
         ("contexts: [7]", "cannot be used (contexts: expected entries with name and context)."),
         ("contexts: []", "it has no current context; its contexts: none."),
         ("{contexts: [{name: a, context: {cluster: c}}], current-context: a}", "it names cluster 'c', which is missing."),

@@ -78,10 +78,10 @@ def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (b'{"kind": "PodList", "items": [{"ki', "neither JSON nor YAML at line 1; it may have been cut off"),
+        (b'{"kind": "PodList", "items": [{"ki', "column 35); it may have been cut off"),
         (b"", "no pod in it"),
         (b"kind: Service\n", "no pod in it"),
-        (b"\xff\xfe", "it is no text in UTF-8"),
+        (b"\xff\xff", "it is no text in UTF-8"),
     ],
 )
 def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> None:
