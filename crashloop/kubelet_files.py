@@ -139,7 +139,8 @@ def _with_flags(config: Config, flags: Any) -> Config:
         if name == "--feature-gates":
             pairs = (each.partition("=") for each in value.split(","))
             gates |= {gate: text == "true" for gate, _, text in pairs}
-    return config | {"featureGates": {**(config.get("featureGates") or {}), **gates}} if gates else config
+    in_file = config.get("featureGates") or {}
+    return config | {"featureGates": {**in_file, **gates}} if gates and isinstance(in_file, dict) else config
 
 
 def _kind(document: Any) -> str:

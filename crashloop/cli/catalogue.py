@@ -118,6 +118,7 @@ def check(
     """
     from crashloop.cluster.binaries.skew import check_supported
     from crashloop.kubelet_files import CHECKED
+    from crashloop.report.text import printable
     from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
@@ -134,7 +135,7 @@ def check(
         )
         for each in rows:
             for note in each.notes:
-                out.print(f"{each.profile}: {note}.")
+                out.print(printable(f"{each.profile}: {note}."), markup=False)
         out.print(CHECKED)
     outcomes = {each.outcome for each in rows}
     raise typer.Exit(

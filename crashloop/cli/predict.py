@@ -230,10 +230,12 @@ def _life_s(text: str) -> float:
 
 
 def _read(path: Path) -> bytes:
+    from crashloop.yaml_text import Unreadable, text_of
+
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"costs {path}: cannot be read ({error.strerror}).") from error
+        return text_of(path).encode()
+    except Unreadable as error:
+        raise UsageError(f"costs {path}: cannot be read ({error}).") from error
 
 
 COMMANDS = (Command(predict),)

@@ -237,7 +237,7 @@ EXTRAPOLATED = "*"
 def fits_sentence(found: Predictions) -> str:
     """Whether the cluster carries the load, and what breaks first: a limit of the control plane, or the CPU of a node."""
     asked, nearest = found.requested, tightest(found.requested)
-    carried = f"a node's CPU, which carries {asked.knee_pods:,.0f} crashing pods; {asked.load.pods} are asked for"
+    carried = f"a node's CPU: {counted(asked.load.pods, 'crashing pod')} where it carries {figure(asked.knee_pods)}"
     share, first = max((nearest.share or 0.0, nearest.name), (asked.load.pods / asked.knee_pods, carried))
     return f"It {'fits' if share < 1 else 'does not fit'}: {_percent(share)} of what breaks first, {first}."
 

@@ -58,7 +58,8 @@ def stated_backoff_s(message: str | None) -> float | None:
     Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff.
     """
     found = _BACKOFF.search(message or "")
-    return duration_seconds(found[1]) if found else None
+    stated_s = duration_seconds(found[1]) if found else None
+    return None if stated_s is None or stated_s < 0 else stated_s
 
 
 def duration_seconds(value: Any) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, Required, TypedDict, cast
 
 import msgspec
 
@@ -30,6 +30,8 @@ RESETS = (
     "a new pod in its place",
 )
 _KILLED = (137, 143)
+_LAST_YEAR = 9000
+"""Later, there is no time after the delay."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,12 +87,27 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[ContainerAnswer, ...]
 
 
-_State = dict[str, dict[str, Any] | None]
+class _Ended(TypedDict, total=False):
+    exitCode: Required[Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]]
+    signal: int | None
+    reason: str | None
+    finishedAt: str | None
+
+
+class _Waiting(TypedDict, total=False):
+    reason: str | None
+    message: str | None
+
+
+class _State(TypedDict, total=False):
+    waiting: _Waiting | None
+    running: dict[str, Any] | None
+    terminated: _Ended | None
 
 
 class _Status(msgspec.Struct, rename="camel"):
     name: str
-    restart_count: int = 0
+    restart_count: Annotated[int, msgspec.Meta(ge=0)] = 0
     state: _State | None = None
     last_state: _State | None = None
 
@@ -100,9 +117,15 @@ class _Statuses(msgspec.Struct, rename="camel"):
     init_container_statuses: list[_Status] | None = None
 
 
+class _EnvVar(TypedDict, total=False):
+    valueFrom: dict[str, Any] | None
+
+
 class _ContainerSpec(msgspec.Struct, rename="camel"):
     name: str
-    env: list[dict[str, Any]] | None = None
+    env: list[_EnvVar] | None = None
+    liveness_probe: dict[str, Any] | None = None
+    startup_probe: dict[str, Any] | None = None
     resources: dict[str, dict[str, Any] | list[Any] | None] | None = None
 
 
@@ -156,7 +179,8 @@ def _container_answer(
     setting: Setting,
     events: list[Json],
 ) -> ContainerAnswer:
-    state, last = (status.state or {}, status.last_state or {}) if status else ({}, {})
+    state = cast("Mapping[str, Json | None]", (status and status.state) or {})
+    last = cast("Mapping[str, Json | None]", (status and status.last_state) or {})
     waiting, ended = state.get("waiting"), state.get("terminated") or last.get("terminated")
     probes = bool(spec.get("livenessProbe") or spec.get("startupProbe"))
     cause, last_exit = Cause.NONE, "it has never ended"
@@ -169,7 +193,7 @@ def _container_answer(
     curve = setting.curve or DEFAULT_CURVE
     finished = _time(ended.get("finishedAt")) if ended else None
     earliest = latest = None
-    if delay_s is not None and finished is not None:
+    if delay_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
         soonest = soonest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
         last_s = latest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)

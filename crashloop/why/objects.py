@@ -59,10 +59,9 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
         metadata = _mapping(each.get("metadata"))
         match each.get("kind"):
             case "Node":
-                info = _mapping(_mapping(each.get("status")).get("nodeInfo"))
-                versions[str(metadata.get("name"))] = str(info.get("kubeletVersion", ""))
+                versions[str(metadata.get("name"))] = str(at(each, "status", "nodeInfo", "kubeletVersion") or "")
             case "Event":
-                events.append(each)
+                events += [each] if isinstance(each.get("involvedObject"), dict) else []
             case "Pod":
                 pods[metadata.get("uid") or (metadata.get("namespace"), metadata.get("name"), len(pods))] = each
             case _:
@@ -90,6 +89,13 @@ def _templates(workload: Json) -> Iterator[Json]:
     metadata = _mapping(workload.get("metadata"))
     about = {"name": metadata.get("name", "?"), "namespace": metadata.get("namespace", "")}
     yield {"kind": workload.get("kind"), "metadata": about, "spec": template.spec}
+
+
+def at(value: Any, *place: str) -> Any:
+    """What is at that path; None where it ends before."""
+    for key in place:
+        value = _mapping(value).get(key)
+    return value
 
 
 def _mapping(value: Any) -> Json:
