@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
@@ -16,7 +15,7 @@ from crashloop.resources import MANIFESTS
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.requirement import Basis, Level, Requirement, Scope, State, applies
 from crashloop.spec.version import KubernetesVersion
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, read_yaml
 
 __all__ = [
     "CATALOGUE",
@@ -91,8 +90,8 @@ def _rows_with_requirements() -> dict[str, str | None]:
 def _read(path: Path, judges: Mapping[str, str | None]) -> Topic:
     try:
         raw = read_yaml(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise CatalogueError(f"{path.name}: not YAML: {error}") from error
+    except Unreadable as error:
+        raise CatalogueError(f"{path.name}: {error}") from error
     rows = raw.get("requirements") if isinstance(raw, dict) else None
     if not isinstance(rows, list):
         raise CatalogueError(f"{path.name}: expected topic, title, order and a list of requirements.")

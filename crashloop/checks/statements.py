@@ -10,7 +10,6 @@ pod is looked at every second, and else about when the delay is over (crashloop.
 a status shows of a delay, its reason, message and order, so that is only reported.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -28,12 +27,11 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
 from crashloop.restarts.restart import Restart, restarts
-from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.duration import stated_backoff_s
 from crashloop.words import at_lines, count, seconds
 
 ON_ITS_WAY_NS = 1_000_000_000
 """A status of the sync that starts a container may arrive after the start."""
-_MESSAGE = re.compile(r"back-off (\S+) restarting failed container")
 THAT_CAN_SHOW = Need("delays", 3, "delay", "that can show", is_shown=False)
 
 
@@ -202,7 +200,7 @@ def check_back_off_message(case: Case, seen: Seen) -> Iterator[Finding]:
             continue
         seen["delays"] += 1
         messages[delay.name] = shown.message
-        named_s, line = _named_s(shown.message), shown.status.line
+        named_s, line = stated_backoff_s(shown.message), shown.status.line
         if named_s != delay.due.delay_s:
             said = "no delay" if named_s is None else seconds(named_s)
             sentence = f"before {delay.name} a status named {said} {at_lines([line])}"
@@ -261,14 +259,6 @@ def _shows_by_s(case: Case, delay: Restart) -> float | None:
     others = prediction.containers[delay.container].other_sync_sources
     version = prediction.at_first.version
     return shows_by_s(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
-
-
-def _named_s(message: str) -> float | None:
-    found = _MESSAGE.search(message)
-    try:
-        return None if found is None else parse_duration_ns(found[1]) / 1e9
-    except NotADuration:
-        return None
 
 
 def _label(state: ContainerState) -> str:

@@ -1,6 +1,7 @@
 """The command line: clusters, runs, analysis, comparison, and the host."""
 
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -58,6 +59,10 @@ def main() -> None:
     sys.exit(_exit_code())
 
 
+_PIPE_CLOSED = 128 + signal.SIGPIPE
+"""What a shell shows for any program whose reader has ended, such as `head`: no fault of this suite."""
+
+
 def _exit_code() -> int:
     _open_streams()
     try:
@@ -65,7 +70,7 @@ def _exit_code() -> int:
             app()
         except SystemExit as ended:
             if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes
-                return ExitCode.ERROR
+                return _PIPE_CLOSED
             sys.stdout.flush()
             return _code_of(ended)
     except UsageError as error:
@@ -77,6 +82,9 @@ def _exit_code() -> int:
         return ExitCode.INTERRUPTED
     except ModuleNotFoundError as error:
         _say(missing(error, needed_by="this command"))
+    except BrokenPipeError:
+        _drop_output()
+        return _PIPE_CLOSED
     except OSError as error:
         _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         _drop_output()
@@ -104,4 +112,6 @@ def _drop_output() -> None:
 
 
 def _say(message: str) -> None:
-    Console(stderr=True, highlight=False).print(f"crashloop: {message}", markup=False, soft_wrap=True)
+    from crashloop.report.text import printable
+
+    Console(stderr=True, highlight=False).print(f"crashloop: {printable(message)}", markup=False, soft_wrap=True)

@@ -118,7 +118,8 @@ def check(
     """
     from crashloop.cluster.binaries.skew import check_supported
     from crashloop.kubelet_files import CHECKED
-    from crashloop.run.profile_check import UNREADABLE, Row, checked
+    from crashloop.report.text import printable
+    from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
@@ -126,12 +127,15 @@ def check(
     check_supported("--kubernetes-version", version)
     rows = [checked(each, version) for each in profiles]
     if as_json:
-        print_json([each.document() for each in rows])
+        print_json(rows)
     else:
-        print_table(("profile", "Kubernetes", "", "delays, or why not"), [Row.shown(each) for each in rows])
+        print_table(
+            ("profile", "Kubernetes", "", "delays, or why not"),
+            [(each.profile, each.kubernetes, each.outcome, each.text) for each in rows],
+        )
         for each in rows:
             for note in each.notes:
-                out.print(f"{each.profile}: {note}.")
+                out.print(printable(f"{each.profile}: {note}."), markup=False)
         out.print(CHECKED)
     outcomes = {each.outcome for each in rows}
     raise typer.Exit(

@@ -1,5 +1,6 @@
 """A command of the command line: declared beside its function, registered in crashloop.cli; its options, durations among them."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
@@ -36,12 +37,18 @@ def print_json(value: Any) -> None:
     """Print a struct, or plain data, independent of the terminal's width."""
     import msgspec
 
-    out.file.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file need not be UTF-8
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode(errors="replace")
+    out.file.write(msgspec.json.format(text).decode() + "\n")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, console: Console = out) -> None:
     """Print columns: a terminal folds long words at its width, and a file has one line per row. An empty header is left out."""
-    lines = list(rows)
+    from crashloop.report.text import printable
+
+    lines = [[printable(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         for text in aligned([header, *lines] if any(header) else lines):
             console.print(text, markup=False, soft_wrap=True)

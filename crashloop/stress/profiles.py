@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.errors import UsageError
 from crashloop.profiles import purpose, read_manifest
@@ -19,7 +18,7 @@ from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
 from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, documents, read_yaml, text_of
 
 
 def with_templates(loads: dict[str, AnyLoad], folder: Path) -> dict[str, AnyLoad]:
@@ -37,14 +36,10 @@ def _with_template(name: str, load: AnyLoad, folder: Path) -> AnyLoad:
         raise UsageError(f"load {name!r}: template is no text; expected the path of a YAML file.")
     path = folder / load.template
     try:
-        template = template_in(list(yaml.safe_load_all(path.read_text(encoding="utf-8"))), file=path.name)
+        template = template_in(documents(text_of(path)), file=path.name)
         faults = list(faults_of(template))
-    except OSError as error:
-        faults = [f"it cannot be read ({error.strerror})."]
-    except UnicodeDecodeError:
-        faults = ["it is no text in UTF-8."]
-    except (yaml.YAMLError, RecursionError) as error:
-        faults = [f"it is not YAML: {error}"]
+    except Unreadable as error:
+        faults = [f"it cannot be read ({error})."]
     except ValueError as error:
         faults = [str(error)]
     if faults:
@@ -69,8 +64,8 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), place
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
     try:
         read = msgspec.convert(read_yaml(text), StressProfile)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _faulty_file(path, f"it is not YAML: {error}") from error
+    except Unreadable as error:
+        raise _faulty_file(path, f"{error}.") from error
     except msgspec.ValidationError as error:
         raise _faulty_file(path, f"{error}.") from error
     read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))

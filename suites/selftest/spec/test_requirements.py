@@ -248,7 +248,7 @@ def test_an_id_is_given_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("{", "cap.yaml: not YAML: ", id="not-yaml"),
+        pytest.param("{", "cap.yaml: it is neither JSON nor YAML: ", id="not-yaml"),
         pytest.param("[]", "cap.yaml: expected topic, title, order and a list of requirements.", id="no-mapping"),
         pytest.param(
             "{topic: CAP, requirements: []}", "cap.yaml: Object missing required field `title`.", id="no-title"

@@ -169,7 +169,7 @@ def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_template_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path)
     (tmp_path / "theirs" / "app.yaml").write_text("kind: {Pod", encoding="utf-8")
-    assert "template theirs/app.yaml: it is not YAML: " in refusal(path)
+    assert "template theirs/app.yaml: it cannot be read (it is neither JSON nor YAML: " in refusal(path)
 
 
 @pytest.mark.parametrize(
