@@ -8,10 +8,12 @@ from statistics import mean
 import msgspec
 
 from crashloop.alerts.loops import CrashLoop
-from crashloop.alerts.promtool import Case, Fired, Rules, evaluated
+from crashloop.alerts.promtool import Case, Fired, evaluated
+from crashloop.alerts.rules import BY_NAME, Rules
 from crashloop.alerts.series import FAMILIES, HEALTHY, as_promtool, of_loop, of_rollouts
 
 ALERTS_FORMAT = "crashloop.alerts/1"
+LABELS = {"job": "kube-state-metrics", "namespace": "default"}
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +24,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     until_s: float = 6 * 3600.0
     phases: int = 10
     """Moments of the first scrape, evenly over an interval from the pod's creation on; each has an order of cycles of its own."""
+    labels: dict[str, str] = msgspec.field(default_factory=LABELS.copy)
+    """Those of every series, beside its own."""
 
     def moments(self, phase: int) -> list[float]:
         """Times of scrapes since the pod's creation, seconds."""
@@ -100,19 +104,24 @@ def alerts_of(
     rules: Rules, loops: Sequence[CrashLoop], left_out: Mapping[str, int], sampling: Sampling, promtool: Path
 ) -> Alerts:
     """Evaluate the rules. Raises what `evaluated` raises."""
-    families = rules.families
+    reads = {name: rules.reads(name) for name in rules.alerts}
+    read = set[str]().union(*reads.values())
+    families = FAMILIES if BY_NAME in read else FAMILIES & read
     cases = [
         Case(
-            as_promtool(of_loop(loop, at_s=sampling.moments(phase), order=Random(f"{loop.scenario} {phase}")), families)
+            as_promtool(
+                of_loop(loop, sampling.labels, at_s=sampling.moments(phase), order=_order(loop, phase)), families
+            )
         )
         for loop in loops
         for phase in range(sampling.phases)
     ]
-    healthy = Case(as_promtool(of_rollouts(at_s=sampling.moments(0), draw=Random(1)), families))
+    rollouts = of_rollouts(sampling.labels, at_s=sampling.moments(0), draw=Random(1))
+    healthy = Case(as_promtool(rollouts, families))
     results = evaluated(
         rules, [*cases, healthy], promtool=promtool, scrape_s=sampling.scrape_s, until_s=sampling.until_s
     )
-    unknown = {name: tuple(sorted(rules.reads(name) - FAMILIES)) for name in rules.alerts}
+    unknown = {name: tuple(sorted(each - FAMILIES - {BY_NAME})) for name, each in reads.items()}
     rows = []
     for name in rules.alerts:
         for number, loop in enumerate(loops):
@@ -120,6 +129,11 @@ def alerts_of(
             rows.append(_row(name, loop, [each.get(name) for each in own], sampling, unknown[name]))
     false = {name: results[-1][name].pods if name in results[-1] else 0 for name in rules.alerts if not unknown[name]}
     return Alerts(sampling=sampling, rows=tuple(rows), healthy=false, left_out=dict(left_out))
+
+
+def _order(loop: CrashLoop, phase: int) -> Random:
+    """The same in every evaluation, so that two rules are compared on the same loop."""
+    return Random(f"{loop.scenario} {phase}")
 
 
 def _row(

@@ -95,24 +95,26 @@ class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
         return states
 
 
-def loops_of(run: RunDir) -> tuple[list[CrashLoop], Counter[str]]:
-    """The loops of a conformance run, by maximum, and how many restarting containers were left out, by the reason.
+def loops_of(*runs: RunDir) -> tuple[list[CrashLoop], Counter[str]]:
+    """The loops of conformance runs, by maximum, and how many restarting containers were left out, by the reason.
 
     Raises UsageError for a run of another suite, and one whose plan cannot be read.
     """
-    if run.info().suite != "conformance":
-        raise UsageError(
-            f"run directory {run.root}: it holds a {run.info().suite} run; expected a conformance run (`crashloop run`)."
-        )
-    plan, found, left_out = run.plan(), [], Counter[str]()
-    for scenario in plan.scenarios:
-        recording = read_history(run, scenario.name) if isinstance(scenario, PodScenario) else None
-        if recording is not None and isinstance(scenario, PodScenario):
-            for each in _loops(run.name, plan, scenario, recording):
-                if isinstance(each, str):
-                    left_out[each] += 1
-                else:
-                    found.append(each)
+    found, left_out = list[CrashLoop](), Counter[str]()
+    for run in runs:
+        if (suite := run.info().suite) != "conformance":
+            raise UsageError(
+                f"run directory {run.root}: it holds a {suite} run; expected a conformance run (`crashloop run`)."
+            )
+        plan = run.plan()
+        for scenario in plan.scenarios:
+            recording = read_history(run, scenario.name) if isinstance(scenario, PodScenario) else None
+            if recording is not None and isinstance(scenario, PodScenario):
+                for each in _loops(run.name, plan, scenario, recording):
+                    if isinstance(each, str):
+                        left_out[each] += 1
+                    else:
+                        found.append(each)
     return sorted(found, key=lambda each: (each.maximum_s, each.scenario)), left_out
 
 

@@ -11,19 +11,16 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
+from crashloop.alerts.rules import Rules
 from crashloop.cluster.processes import CommandFailed, run
 from crashloop.errors import UsageError
 
-CHECK_S = 60.0
 TEST_S = 1800.0
 """Promtool takes about a second for six hours of one loop at ten phases."""
 FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
 _GOT = re.compile(r'\{alertname="((?:[^"\\]|\\.)*)", crashloop="([a-z]+)-(\d+)"\} (\S+)')
 _FAULT = re.compile(r"^\s*(?:rule|expr): .*\berr: .*$", re.MULTILINE)
-_NAMES = re.compile(r"\b(?:kube|kubelet|container|node)_\w+")
-"""Metrics of Kubernetes, in a PromQL expression."""
 
 
 class Case(NamedTuple):
@@ -42,44 +39,6 @@ class Fired(NamedTuple):
     """At so many it fired."""
     pods: int
     """For so many pods, where its labels name them; else 1."""
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """A file of rules that Prometheus takes."""
-
-    path: Path
-    alerts: dict[str, str]
-    """The expressions by name of the alert, in the order of the file; of several with one name, all."""
-
-    @property
-    def families(self) -> set[str]:
-        """Metrics of Kubernetes that its expressions name."""
-        return set(_NAMES.findall(self.path.read_text(encoding="utf-8")))
-
-    def reads(self, alert: str) -> set[str]:
-        """Likewise of one alert."""
-        return set(_NAMES.findall(self.alerts[alert]))
-
-
-def load_rules(path: Path, promtool: Path) -> Rules:
-    """The rules of a file. Raises UsageError if it cannot be read, if Prometheus refuses it, and if it has no alert."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"rules {path}: cannot be read ({error}).") from error
-    try:
-        run([promtool, "check", "rules", path], describe="promtool check rules", timeout_s=CHECK_S)
-    except CommandFailed as error:
-        said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
-        raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
-    alerts: dict[str, str] = {}
-    for group in (yaml.safe_load(text) or {}).get("groups") or ():
-        for rule in group.get("rules") or ():
-            if name := rule.get("alert"):
-                alerts[name] = f"{alerts.get(name, '')} {rule['expr']}"
-    if not alerts:
-        raise UsageError(f"rules {path}: no rule is an alert; expected at least one `alert:`.")
-    return Rules(path, alerts)
 
 
 def evaluated(

@@ -28,19 +28,18 @@ Value = tuple[str, Labels, float]
 Series = dict[tuple[str, Labels], list[float | None]]
 """A value per scrape; None where the scrape had none."""
 
-JOB = ("job", "kube-state-metrics")
 HEALTHY = 100
 """Pods of the rollouts that nothing is wrong with."""
 
 
-def of_loop(loop: CrashLoop, *, at_s: Sequence[float], order: Random) -> Series:
+def of_loop(loop: CrashLoop, labels: Mapping[str, str], *, at_s: Sequence[float], order: Random) -> Series:
     """The series of a loop's pod, scraped at these times since its creation."""
-    base = {"namespace": "default", "pod": loop.scenario, "uid": loop.scenario, **dict([JOB])}
+    base = {**labels, "pod": loop.scenario, "uid": loop.scenario}
     states = loop.continued(at_s[-1], order)
     return scraped(states, base, loop.kinds, at_s=at_s, restarting=loop.container, owner=loop.owner)
 
 
-def of_rollouts(*, at_s: Sequence[float], draw: Random) -> Series:
+def of_rollouts(labels: Mapping[str, str], *, at_s: Sequence[float], draw: Random) -> Series:
     """Pods that are created one after the other, wait for their image, start once and get ready: nothing that wants a person."""
     made: Series = {}
     for number in range(HEALTHY):
@@ -52,7 +51,7 @@ def of_rollouts(*, at_s: Sequence[float], draw: Random) -> Series:
             State(started_s, _healthy("running")),
             State(ready_s, _healthy("running", ready=True)),
         ]
-        base = {"namespace": "default", "pod": f"web-{number}", "uid": f"web-{number}", **dict([JOB])}
+        base = {**labels, "pod": f"web-{number}", "uid": f"web-{number}"}
         made |= scraped(states, base, {"app": ContainerKind.REGULAR}, at_s=at_s, restarting="app", owner="ReplicaSet")
     return made
 

@@ -12,8 +12,10 @@ from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
 from crashloop.rundir import RunDir
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode
-from suites.selftest.kit.sim_kit import crashing, profile
+from suites.selftest.kit.sim_kit import crashing, pod_of, profile
 from suites.selftest.kit.simulated_runs import simulated_run
 from tools.schemas import schemas
 
@@ -64,10 +66,20 @@ def test_our_alert_fires_within_five_minutes_and_goes_on_firing(loop_at: Any, pe
     assert (found["healthy"], found["rollouts"]) == ({"ContainerCrashLooping": 0}, 100)
 
 
+def test_our_alert_fires_for_an_init_container_too(tmp_path: Path) -> None:
+    program = exits_with(1, after_s=1, times=6)
+    setup = Container(name="setup", program=program, kind=ContainerKind.INIT)
+    pod = pod_of(setup, Container(), restarts={"setup": 5}, mode=Mode.NATURAL)
+    run = simulated_run(tmp_path, profile("10s"), pod)
+    (ours,) = answer(OWN, str(run.root), "--phases", "1", "--for", "1h")["rows"]
+    (theirs,) = answer(MIXIN, str(run.root), "--phases", "1", "--for", "1h")["rows"]
+    assert (ours["container"], ours["fired"], theirs["fired"]) == ("setup", 1, 0)
+
+
 def test_a_loop_that_no_alert_fires_for_in_time_is_a_failure(loop_at: Any) -> None:
     done = alerts(MIXIN, loop_at("30s"), "--phases", "2", "--for", "1h", "--must-fire", "5m")
     assert done.exit_code == 1
-    assert "scenario (maximum 30 s): no alert fires within 5 min in every phase." in done.output
+    assert "--must-fire 5m: scenario (maximum 30 s): no alert fires within 5 min in every phase." in done.stderr
     assert "never fires" in done.output
 
 
@@ -82,7 +94,15 @@ def test_a_false_alarm_is_a_failure(loop_at: Any, tmp_path: Path) -> None:
         rules(tmp_path, "kube_pod_container_status_running == 0"), loop_at("30s"), "--for", "1h", "--must-fire", "5m"
     )
     assert done.exit_code == 1
-    assert "A b fires for" in done.output
+    assert "A b fires for" in done.stderr
+
+
+def test_series_have_the_labels_that_the_alert_asks_for(loop_at: Any, tmp_path: Path) -> None:
+    file = rules(tmp_path, 'kube_pod_info{cluster="prod", namespace="shop"} == 1')
+    arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert answer(*arguments)["rows"][0]["fired"] == 0
+    assert answer(*arguments, "--label", "cluster=prod", "--label", "namespace=shop")["rows"][0]["fired"] == 1
+    assert str(alerts(*arguments, "--label", "cluster").exception).startswith("--label 'cluster': expected NAME=VALUE")
 
 
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
@@ -127,6 +147,12 @@ def test_a_host_without_promtool_and_packages_is_told_what_to_install(
     done = alerts(MIXIN, run)
     assert isinstance(done.exception, UsageError)
     assert str(done.exception).startswith("promtool: it is neither on PATH")
+
+
+@pytest.mark.parametrize(("scrape", "time"), [("30s", "20s"), ("1s", "1000h")])
+def test_a_time_of_no_scrapes_and_of_too_many_is_refused(loop_at: Any, scrape: str, time: str) -> None:
+    done = alerts(MIXIN, loop_at("30s"), "--scrape", scrape, "--for", time)
+    assert str(done.exception) == f"--for {time} with --scrape {scrape}: expected 2 to 20000 scrapes in that time."
 
 
 def test_a_run_without_a_loop_says_why(tmp_path: Path) -> None:
