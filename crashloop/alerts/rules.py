@@ -64,7 +64,10 @@ def load_rules(path: Path, promtool: Path) -> Rules:
     except CommandFailed as error:
         said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
         raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
-    groups = (yaml.safe_load(text) or {}).get("groups") or ()
+    try:
+        groups = (yaml.safe_load(text) or {}).get("groups") or ()
+    except yaml.YAMLError as error:
+        raise UsageError(f"rules {path}: cannot be read ({error}).") from error
     rules = [rule for group in groups for rule in group.get("rules") or ()]
     alerts = _by_name(rules, "alert")
     if not alerts:
