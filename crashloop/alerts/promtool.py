@@ -1,7 +1,7 @@
 """Prometheus' own evaluation of rules: `promtool test rules` on generated files. No rule is evaluated by code of this project.
 
 Each test of the file asks for values and expects none, so that promtool prints what it got:
-cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ...".
+cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same.
 """
 
 import re
@@ -48,12 +48,13 @@ def evaluated(
 
     Rules are evaluated as often as series are scraped. Raises UsageError if one of them cannot be evaluated on these series.
     """
-    step, window = f"{round(scrape_s * 1000)}ms", f"{round(until_s * 1000)}ms"
+    step, end = _spelt(scrape_s), _spelt(until_s)
+    window = _spelt(until_s + scrape_s)  # since 3.0 a range has no left edge
     tests = [
         {
             "interval": step,
             "input_series": case.series,
-            "promql_expr_test": [{"expr": each, "eval_time": window} for each in _questions(number, step, window)],
+            "promql_expr_test": [{"expr": each, "eval_time": end} for each in _questions(number, step, window)],
         }
         for number, case in enumerate(cases)
     ]
@@ -68,6 +69,10 @@ def evaluated(
         {name: Fired(each["first"], int(each["firing"]), int(each["pods"])) for name, each in one.items()}
         for one in got
     ]
+
+
+def _spelt(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"
 
 
 def _questions(number: int, step: str, window: str) -> tuple[str, ...]:
