@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from crashloop import __version__
-from crashloop.cli import catalogue, clusters, compare, observe, predict, runs, stress, why
+from crashloop.cli import alerts, catalogue, clusters, compare, observe, predict, runs, stress, why
 from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
@@ -31,6 +31,7 @@ for command in (
     *predict.COMMANDS,
     *observe.COMMANDS,
     *why.COMMANDS,
+    *alerts.COMMANDS,
     *clusters.COMMANDS,
     *clusters.HOST_COMMANDS,
 ):
