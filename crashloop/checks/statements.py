@@ -105,7 +105,7 @@ def _count_falls(stated: Sequence[Statement]) -> Iterator[Finding]:
 
 
 def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
-    """The first status that says an instance runs, and counts more or fewer restarts than made that instance.
+    """The first status that says an instance runs, or could not, and counts more or fewer restarts than made that instance.
 
     The container id names the instance, so no delay on the way of the status explains the difference.
     """
@@ -114,15 +114,17 @@ def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[S
     instances = pod.instances(name)
     by_id = {each.container_id: each for each in instances if each.container_id is not None}
     for _, _, status, report in stated:
-        instance = by_id.get(report.container_id) if report.state.kind == "running" else None
+        instance = by_id.get(report.container_id)
         if instance is None or instance.ordinal == report.restart_count:
+            continue
+        if report.state.kind != "running" and not instance.was_refused:
             continue
         if report.restart_count < instance.ordinal and _counted_anew(case, name, instances[: instance.ordinal + 1]):
             continue
         lines = (*instance.lines[:1], status.line)
         sentence = (
             f'the status said restartCount {report.restart_count} of "{name}" while the instance of restart '
-            f"{instance.ordinal} ran {at_lines(lines)}."
+            f"{instance.ordinal} {'was refused' if instance.was_refused else 'ran'} {at_lines(lines)}."
         )
         blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
         yield fail_unless(blind and f"An earlier one could have gone unseen: {blind}", sentence, *lines)

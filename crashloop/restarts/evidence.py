@@ -84,6 +84,8 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     if runtime is None or reported_later:
         return None
     journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns) or _read_before(case, pod, to_ns)
+    if any(each.program.is_refused for each in case.scenario.pod.containers):
+        journal = journal or "what never ran keeps no journal"
     return None if journal is None else f"{runtime}, {journal}"
 
 

@@ -148,6 +148,8 @@ def _shortest(clocks: Clocks, previous: Instance, following: Instance) -> Span |
     if not found:
         mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
         found = [each for each in mixed if each is not None]
+    if not found and following.was_refused and (created := span(previous.exit, following.created)):
+        return created
     return min(found, key=lambda each: each.longest_ns, default=None)
 
 

@@ -40,6 +40,8 @@ class Statements:
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
         self.failed: dict[str, str] = {}
         """Containers whose last start failed before they were created, and the reason that is stated."""
+        self.refused: set[str] = set()
+        """Containers whose last start the runtime refused."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
         self.lost: set[str] = set()
@@ -346,7 +348,7 @@ class Statements:
             started_ns = started_ns if behaviour.started_at_first else instance.started_ns
             return {"running": {"startedAt": stamp(started_ns)}}, True
         message = self.reasons.get(container.name)
-        reason = behaviour.waiting_reason
+        reason = "RunContainerError" if container.name in self.refused else behaviour.waiting_reason
         if message is not None:
             self._held[container.name] = message
         if message is not None and reason and restarts(instance, container, self.pod, self.policies):
