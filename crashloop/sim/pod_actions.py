@@ -102,7 +102,9 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
 
 def restarts(instance: SimulatedInstance, container: Container, pod: SimPod, policies: Policies) -> bool:
     """Whether an exited instance is to be followed by another."""
-    if _completes_init(instance, container) or (instance.refused and policies.leaves_refused(container)):
+    if _completes_init(instance, container) or container.name in pod.left:
+        return False
+    if instance.refused and policies.leaves_refused(container):
         return False
     if container.is_sidecar:
         return policies.restarts_sidecar(container, pod.spec, instance)
