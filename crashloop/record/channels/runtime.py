@@ -2,8 +2,8 @@
 
 Theory of operation. Subscribe, then list what exists, then follow. When the stream is lost (a restarted runtime),
 connect again at once: events in between are lost, which is recorded in every scenario on the node (`gap`); containers
-created in between are found by listing. Their starts and exits are not guessed. Of a start that the OCI runtime refuses there is
-no event: CRI is asked what became of each container that was created and not started, before its successor replaces it.
+created in between are found by listing. Their starts and exits are not guessed. Of a start that the runtime refuses there is no
+event: CRI is asked what became of each container that was created and not started, before its successor replaces it.
 
 The control channel shows how long the runtime takes when no kubelet is involved. Every 2 s the recorder has the runtime create
 a container that never runs and list what it has, as the kubelet does for a restart and for a relist: a slow disk or a busy
@@ -120,7 +120,7 @@ class RuntimeChannel(Follower):
             self._unstarted.pop(whose.container_id, None)
 
     def ask_for_refused(self, runtime: Containerd) -> None:
-        """Report the starts that the OCI runtime has refused since the last question. Raises StreamLost."""
+        """Report the starts that the runtime has refused since the last question. Raises StreamLost."""
         with self._asking:
             for container_id, whose in tuple(self._unstarted.items()):
                 refused = runtime.refused_start(container_id)

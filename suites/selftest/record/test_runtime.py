@@ -101,13 +101,15 @@ def test_a_life_of_a_container_is_reported_with_the_runtime_s_own_stamps(peer: P
 
 @pytest.mark.parametrize(
     ("message", "exits"),
-    [("OCI runtime create failed: no such file or directory", 1), ("context canceled", 0)],
-    ids=["refused", "cut off by the end of a kubelet"],
+    [("OCI runtime create failed: no such file", 1), ("ttrpc: closed", 1), ("context canceled", 0)],
+    ids=["no command", "no sandbox", "cut off by the end of a kubelet"],
 )
 def test_a_start_that_the_runtime_refuses_is_an_exit_when_the_next_is_created(
     peer: Peer, message: str, exits: int
 ) -> None:
-    peer.refused["c0"] = api_pb2.ContainerStatus(state=2, finished_at=150, exit_code=128, message=message)
+    peer.refused["c0"] = api_pb2.ContainerStatus(
+        state=2, finished_at=150, exit_code=128, reason="StartError", message=message
+    )
     with following(peer) as (_, heard):
         peer.created("c0", 100, labels("pod", "app"))
         heard.wait_for(1)

@@ -23,9 +23,10 @@ CONTROL_S = 30.0
 
 _EXITED = 2
 """CONTAINER_EXITED of CRI."""
-_BY_OCI = "OCI runtime"
-"""In the message of a start that the OCI runtime refused; one that the end of a kubelet cut off has a cancelled context instead
-(containerd core/runtime/v2/shim.go@v2.3.7 Create, internal/cri/server/container_start.go@v2.3.7 StartContainer)."""
+_START_ERROR = "StartError"
+_CUT_OFF = "context canceled"
+"""In the message of a start that the end of its kubelet cut off: nobody refused it
+(containerd internal/cri/server/container_start.go@v2.3.7 StartContainer)."""
 _NAMESPACE = "k8s.io"
 """containerd's namespace for everything that comes through CRI."""
 _OURS = "crashloop"
@@ -76,7 +77,7 @@ class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedStart(msgspec.Struct, frozen=True, kw_only=True):
-    """A container that the OCI runtime would not start: of that there is no event."""
+    """A container that the runtime did not start: of that there is no event."""
 
     ended_ns: int
     """When the refusal was noted, UTC."""
@@ -204,7 +205,7 @@ class Containerd:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return None
             raise self._lost(error) from error
-        if found.state != _EXITED or _BY_OCI not in found.message:
+        if found.state != _EXITED or found.reason != _START_ERROR or _CUT_OFF in found.message:
             return None
         return RefusedStart(ended_ns=found.finished_at, exit_code=found.exit_code, message=found.message)
 
