@@ -237,6 +237,10 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     counts_refused: bool = True
     """Counts what follows a refused start as a restart."""
 
+    # What has ended and whose record the runtime has lost (pod_actions.py, sync.py)
+    forgotten: str = "regular"
+    """What runs again: regular (containers, and no init container), init too, what runs as well, or all in a new sandbox."""
+
     # What is left of exited containers (kubelet.py, statements.py)
     drops_previous_log: str = "never"
     """After which ends a restart removes the log of the instance before: always, a success, a kill, or out of memory; or from the

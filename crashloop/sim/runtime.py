@@ -184,8 +184,9 @@ class Runtime:
         self._event(pod, instance, self.loop.now, Kind.REMOVED)
 
     def forget(self, pod: SimPod, name: str) -> None:
-        """Kill the running instance of a container, and remove it at once."""
-        for instance in [each for each in pod.alive() if each.name == name]:
+        """Remove the newest instance of a container at once; one that runs is killed."""
+        for instance in [each for each in pod.instances if each.name == name][-1:]:
+            pod.forgotten |= {name} if instance.exited_ns is not None else set()
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
             self.remove(pod, instance, keep_log=True)
 

@@ -67,6 +67,8 @@ class Statements:
         """The instance that the last status showed running, and whether it had started, by name."""
         self._carried: set[str] = set()
         self._ready = PodConditions(policies.behaviour, now)
+        self._kept: dict[str, dict[str, Any]] = {}
+        """The last status of each container."""
         self._held: dict[str, str] = {}
         """The message of the last delay, by name."""
         self._first_starts: dict[str, int | None] = {}
@@ -249,7 +251,7 @@ class Statements:
         for container in self.pod.inits:
             newest = view.newest(container.name)
             if newest is None:
-                pending |= not self._has_run(container.name)
+                pending |= not (self._has_run(container.name) or self._is_kept(container))
             elif container.is_sidecar:
                 continue
             elif newest.state is not InstanceState.EXITED:
@@ -261,6 +263,8 @@ class Statements:
     def _container(self, container: Container, view: PodView, behaviour: Behaviour) -> dict[str, Any]:
         name = container.name
         views = view.of(name)
+        if not views and self._is_kept(container):
+            return self._kept[name]
         state, running = self._state(container, view)
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
@@ -283,7 +287,13 @@ class Statements:
         if instance is not None:
             stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
             status["containerID"] = f"containerd://{stated.container_id}"
+        self._kept[name] = status
         return status
+
+    def _is_kept(self, container: Container) -> bool:
+        """Whether it is an init container whose record is gone: what was stated of it stays (convertToAPIContainerStatuses)."""
+        is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
+        return is_init and container.name in self.pod.forgotten and container.name in self._kept
 
     def _is_ready(self, container: Container, instance: SimulatedInstance | None, state: State) -> bool:
         """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""

@@ -151,6 +151,9 @@ class PodSync:
         yield from self._start_all(actions, view)
 
     def _state(self, status: dict[str, Any]) -> None:
+        # What has ended for good leaves no terminated state: pkg/kubelet/status/status_manager.go@v1.37.1 updateStatusInternal.
+        if any(each.name in self.pod.forgotten for each in self.pod.regulars):
+            return
         if self.behaviour.states_late_ns and any(self.pod.numbers.values()):
             self.loop.after(self.behaviour.states_late_ns, lambda: self.writer.state(status))
         else:
@@ -305,6 +308,8 @@ class PodSync:
     def _wants_new_sandbox(self, number: int) -> bool:
         behaviour = self.behaviour
         if behaviour.new_sandbox_each is not None and number % behaviour.new_sandbox_each == 0:
+            return True
+        if behaviour.forgotten == "all in a new sandbox" and self.pod.forgotten:
             return True
         ruled = any(each.rules for each in self.pod.spec.containers)
         return behaviour.new_sandbox or (behaviour.new_sandbox_without_rules and not ruled)

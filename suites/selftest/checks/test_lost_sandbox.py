@@ -1,4 +1,4 @@
-"""What follows from the loss of a sandbox: restarts that do not come, or too soon, or at all, and an exit that is not shown."""
+"""What follows from the loss of a sandbox or a record: restarts that do not come, or too soon, or at all, and hidden exits."""
 
 import msgspec
 import pytest
@@ -7,6 +7,7 @@ from crashloop.checks.evaluate import run_checkers
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,
+    FORGOTTEN_RUNS_AGAIN,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
     SANDBOX_REPEATS_NEVER,
@@ -92,6 +93,25 @@ def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_v
     ]
     explained = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
     assert explained.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("removed_s", "explained"), [(5.0, Outcome.PASS), (1.5, Outcome.FAIL)])
+def test_what_runs_again_without_its_record_is_found_and_explained_if_that_was_of_its_end(
+    removed_s: float, explained: Outcome
+) -> None:
+    kind, of = InterventionKind.REMOVE_CONTAINER, {"container": "app"}
+    remove = Intervention(trigger=Trigger(after_s=removed_s), action=kind, arguments=of)
+    declared = msgspec.structs.replace(scenario(app(exits_with(0)), policy=NEVER), interventions=(remove,))
+    history = History(declared).lives("app", (1.0, 2.0, 0))
+    history.intervention(removed_s, "remove-container", container="app").lives("app", (6.0, None, 0), first=1).ends(100)
+    exited, again = history.line_of(Kind.EXITED, 1, container="app"), history.line_of(Kind.CREATED, 1, container="app")
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    assert [each.sentence for each in found.findings] == [
+        f'"app" exited with 0 and was restarted (history lines {exited} and {again}); it was not to restart: pod restart policy '
+        "Never decides after exit code 0."
+    ]
+    by_variant = run_checkers(question(history, "restart-decision"), frozenset({FORGOTTEN_RUNS_AGAIN}))
+    assert by_variant.outcome is explained
 
 
 @pytest.mark.parametrize(
