@@ -29,6 +29,8 @@ from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns,
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, count, seconds
 
 ON_ITS_WAY_NS = 1_000_000_000
@@ -66,7 +68,7 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
     for _, _, status, report in stated:
         known = bisect_right(created_ns, status.t_ns)
         # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
-        waits = (case.restarts_all or case.is_removed(name)) and _is_of_none(report)
+        waits = (case.restarts_all or case.is_removed(name) or _may_be_purged(case, name)) and _is_of_none(report)
         if report.restart_count <= max(known - 1, 0) + waits:
             continue
         if not seen_by_runtime and report.restart_count < len(instances):
@@ -81,6 +83,12 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
             doubt = "The wall clock jumped meanwhile"
         yield fail_unless(doubt, sentence, status.line)
         return
+
+
+def _may_be_purged(case: Case, name: str) -> bool:
+    """Whether the container may be removed for another sandbox: kuberuntime_container.go@v1.37.1 purgeInitContainers."""
+    kills = (each.action == InterventionKind.KILL_SANDBOX for each in case.scenario.interventions)
+    return case.scenario.pod.container(name).kind is ContainerKind.INIT and any(kills)
 
 
 def _is_of_none(report: ContainerReport) -> bool:

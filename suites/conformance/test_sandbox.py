@@ -124,4 +124,5 @@ def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
 @requirement("OVH-14")
 def test_another_sandbox_starts_its_containers_in_their_order() -> Iterator[Scenario]:
     yield BEHIND_INIT
+    yield BEHIND_A_SIDECAR
     yield BEHIND_FAILING_INIT

@@ -71,6 +71,37 @@ def test_a_restart_by_rule_that_does_not_come_is_found_and_explained_by_the_vari
     assert explained.outcome is Outcome.PASS
 
 
+def unknown() -> History:
+    """The same, with a status in between: 1.37.1 counts the sidecar as one that it could not locate."""
+    lasts = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}
+    history = History(lost(SIDECAR, app(HOLDS))).lives("sidecar", (1.0, 5.9, 143), status=False)
+    history.lives("app", (1.5, 5.8, 143), status=False)
+    history.status(2.0, {"sidecar": history.running("sidecar", 0, 1.0), "app": history.running("app", 0, 1.5)})
+    history.intervention(5.0, "kill-sandbox").runtime(6.0, Kind.REMOVED, "sidecar", "sidecar-0")
+    waits = {"name": "sidecar", "restartCount": 1, "state": {"waiting": {"reason": "PodInitializing"}}}
+    ended = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": 143}}}
+    history.status(6.2, {"sidecar": {**waits, "lastState": lasts}, "app": ended}, phase="Pending")
+    history.lives("sidecar", (6.5, None, 0), first=1, status=False)
+    return history.status(6.7, {"sidecar": {**history.running("sidecar", 1, 6.5), "lastState": lasts}}).ends(12)
+
+
+def test_what_is_stated_of_a_sidecar_between_two_sandboxes_is_found_and_explained_by_the_variant() -> None:
+    history = unknown()
+    between, after = history.line_of(Kind.STATUS, 1), history.line_of(Kind.STATUS, 2)
+    exited = history.line_of(Kind.EXITED, container="sidecar", channel=Channel.RUNTIME)
+    phase = run_checkers(question(history, "pod-phase"), DOCUMENTED)
+    assert [each.sentence for each in phase.findings] == [
+        f"the pod's phase was said to be Pending (history lines {exited} and {between}); Running was due."
+    ]
+    last = run_checkers(question(history, "last-exit"), DOCUMENTED)
+    assert [each.sentence for each in last.findings] == [
+        f'a status says exit code 137 of instance 0 of "sidecar" (history lines {exited} and {after}); it exited with 143.'
+    ]
+    for checker in ("pod-phase", "last-exit", "restart-count"):
+        found = run_checkers(question(history, checker), frozenset({SANDBOX_HIDES_EXIT}))
+        assert [each for each in found.findings if each.outcome is Outcome.FAIL] == []
+
+
 NEVER = RestartPolicy.NEVER
 
 
