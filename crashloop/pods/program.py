@@ -39,6 +39,8 @@ MEMORY_DIR = "/memory"
 CREATED_MARK = "/dev/termination-log"
 """A file that the kubelet makes for each container just before it has it created, with mode 0666, and whose text it states once
 the container has exited (kuberuntime_container.go makeMounts, getTerminationMessage@v1.37.1)."""
+MISSING = "/crashloop/no-such-command"
+"""The command of a container whose start the runtime is to refuse."""
 AIMED_WITHIN_S = 0.5
 
 
@@ -56,6 +58,8 @@ def command(
     `last_words`: whether lives that end by themselves leave their names in `created_mark`.
     """
     program = container.program
+    if program.is_refused:
+        return [MISSING]
     words = [
         *_settings(program, marks_dir, created_mark),
         *((f"words={created_mark}",) if last_words and any(each.end is LifeEnd.EXIT for each in program.lives) else ()),

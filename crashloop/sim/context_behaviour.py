@@ -228,6 +228,19 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     delays_hook_kills: bool = True
     restarts_hook_kills: bool = True
 
+    # Starts that the runtime refuses (pod_actions.py, policy.py, backoff.py, sync.py)
+    leaves_refused: str = ""
+    """The containers that it leaves dead whose start was refused: all, init (no sidecars), or sidecars."""
+    retries_refused: bool = False
+    """Starts them again under Never."""
+    delays_refused: bool = True
+    counts_refused: bool = True
+    """Counts what follows a refused start as a restart."""
+
+    # What has ended and whose record the runtime has lost (pod_actions.py, sync.py)
+    forgotten: str = "regular"
+    """What runs again: regular (containers, and no init container), init too, what runs as well, or all in a new sandbox."""
+
     # What is left of exited containers (kubelet.py, statements.py)
     drops_previous_log: str = "never"
     """After which ends a restart removes the log of the instance before: always, a success, a kill, or out of memory; or from the

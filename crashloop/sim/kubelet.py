@@ -249,6 +249,8 @@ class Kubelet:
             sync.prober.is_mute = self.behaviour.probes_end_at_restart
             for instance in pod.alive() if self.behaviour.rebuilds_running else ():
                 sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
+            if pod.is_static:
+                self._meddle_with_static(pod, writer)
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())
@@ -259,6 +261,17 @@ class Kubelet:
         for instance in () if sync.prober.is_mute else pod.alive():
             sync.prober.watch(pod.spec.container(instance.name), instance)
         sync.worker.wake()
+
+    def _meddle_with_static(self, pod: SimPod, writer: StatusWriter) -> None:
+        """What a faulty kubelet does to a static pod that it finds."""
+        match self.behaviour.static_at_restart:
+            case "left":
+                pod.left = {each.name for each in pod.regulars} - {each.name for each in pod.alive()}
+            case "killed":
+                for instance in pod.alive():
+                    self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
+            case "mute":
+                writer.close()
 
     def _forget(self, pod: SimPod) -> None:
         self._syncs[pod.uid].delays.forget()

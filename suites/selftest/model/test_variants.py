@@ -91,6 +91,11 @@ def end_before_the_loss_of_a_sandbox(deviations: frozenset[str]) -> Any:
     return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, sandbox_lost=True, deviations=deviations)
 
 
+def end_without_a_record(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=NEVER)
+    return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, record_lost=True, deviations=deviations)
+
+
 def phase_during_reset(deviations: frozenset[str]) -> Any:
     state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
     return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
@@ -128,6 +133,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "started-carries-over-a-kill": lambda deviations: counts_as_started(True, True, deviations),
+    "what-has-ended-runs-again-without-its-record": end_without_a_record,
     "pod-start-measured-twice": lambda deviations: most_start_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
     "ended-pods-are-replaced-at-once": replaces_at_once,

@@ -90,6 +90,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RESET-14",
         "RULES-33",
         "RULES-38",
+        "RULES-40",
         "VAL-14",
         "OVH-18",
         "OVH-22",
