@@ -88,19 +88,19 @@ class Session:
         return self.batteries[mutant.id if self.bugs else self.sources.batteries()[mutant.function]]
 
     def _batteries_of_bugs(self) -> dict[str, Battery]:
-        quick, full = (
-            dict.fromkeys(
-                each.scenario.name
-                for each in self.declared
-                if isinstance(each.scenario, PodScenario) and in_scope(each, scope)
-            )
-            for scope in (Scope.QUICK, Scope.FULL)
-        )
+        quick, full = (self._scenarios(scope) for scope in (Scope.QUICK, Scope.FULL))
         return {each.id: battery_of(each, quick, full) for each in self.bugs}
+
+    def _scenarios(self, scope: Scope) -> tuple[str, ...]:
+        """The pods of a scope, each once."""
+        ours = (each for each in self.declared if isinstance(each.scenario, PodScenario) and in_scope(each, scope))
+        return tuple(dict.fromkeys(each.scenario.name for each in ours))
 
     def page(self) -> str:
         """The document of this arm, as markdown."""
-        return bugs_page.to_markdown(self.bugs, self.report()) if self.bugs else to_markdown(self.report())
+        if self.bugs:
+            return bugs_page.to_markdown(self.bugs, self.report(), self._scenarios(Scope.QUICK))
+        return to_markdown(self.report())
 
     def _pending(self, step: int) -> tuple[Work, ...]:
         """What is to be met in a step by mutants that are alive and not known to be equivalent."""

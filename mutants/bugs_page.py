@@ -33,8 +33,8 @@ def headline(report: Report) -> str:
     return ", ".join(parts) + "."
 
 
-def to_markdown(bugs: Sequence[Bug], report: Report) -> str:
-    """The page: a row for each bug, whatever became of it."""
+def to_markdown(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> str:
+    """The page: a row for each bug, whatever became of it. `quick`: the scenarios of that scope."""
     return "\n".join(
         [
             "# Bugs that upstream had",
@@ -45,21 +45,25 @@ def to_markdown(bugs: Sequence[Bug], report: Report) -> str:
             "",
             f"**Kubernetes {report.version}: {headline(report)}**",
             "",
-            *table(("Bug", "what it did", "releases", "mended by", "caught"), list(_rows(bugs, report))),
+            *table(("Bug", "what it did", "releases", "mended by", "caught"), list(_rows(bugs, report, quick))),
             "",
         ]
     )
 
 
-def _rows(bugs: Sequence[Bug], report: Report) -> Iterator[tuple[str, ...]]:
+def _rows(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> Iterator[tuple[str, ...]]:
     reasons = {each.id: each.reason for each in report.listing.left_out}
     for bug in bugs:
         lost = reasons.get(bug.id)
-        caught = f"cannot be put back: {lost}" if lost else _caught(bug, report.results.get(bug.id), report.unfinished)
-        yield f"k/k#{bug.number}", cell(bug.bug), bug.releases, _fix(bug.fix), cell(caught)
+        caught = (
+            f"cannot be put back: {lost}"
+            if lost
+            else _caught(bug, report.results.get(bug.id), report.unfinished, quick)
+        )
+        yield _issue(bug.number), cell(bug.bug), bug.releases, _fix(bug.fix), cell(caught)
 
 
-def _caught(bug: Bug, result: Result | None, unfinished: Collection[str]) -> str:
+def _caught(bug: Bug, result: Result | None, unfinished: Collection[str], quick: Collection[str]) -> str:
     missing = f" Missing: {bug.missing}" if bug.missing else ""
     if result is None:
         return f"not run; {bug.expected} ought to notice it.{missing}"
@@ -67,7 +71,8 @@ def _caught(bug: Bug, result: Result | None, unfinished: Collection[str]) -> str
         by = ", ".join(dict.fromkeys(kill.requirement for kill in result.kills))
         on = ", ".join(dict.fromkeys(f"`{kill.scenario}`" for kill in result.kills))
         expected = {kill.requirement for kill in result.kills} & {bug.expected, DEATH}
-        return f"**yes**: {by} on {on}" + ("" if expected else f" (expected: {bug.expected})")
+        scope = "quick" if any(kill.scenario in quick for kill in result.kills) else "full"
+        return f"**yes**, at {scope}: {by} on {on}" + ("" if expected else f" (expected: {bug.expected})")
     if result.fate is Fate.UNDECIDED:
         return "undecided: " + "; ".join(f"`{name}`: {reason}" for name, reason in result.undecided.items())
     answer = "not yet" if bug.id in unfinished else "**no**"
@@ -75,4 +80,8 @@ def _caught(bug: Bug, result: Result | None, unfinished: Collection[str]) -> str
 
 
 def _fix(fix: str) -> str:
-    return f"k/k#{fix}" if fix.isdigit() else fix
+    return _issue(int(fix)) if fix.isdigit() else fix
+
+
+def _issue(number: int) -> str:
+    return f"[k/k#{number}](https://github.com/kubernetes/kubernetes/issues/{number})"

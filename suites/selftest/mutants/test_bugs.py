@@ -90,7 +90,7 @@ REPORT = Report(
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        (1, "**yes**: RULES-4, RULES-28 on `crashing` (expected: RULES-1)"),
+        (1, "**yes**, at quick: RULES-4, RULES-28 on `crashing` (expected: RULES-1)"),
         (2, "**no**, on `crashing`; expected: RULES-1. Missing: A hook."),
         (3, "undecided: `crashing`: the watch was lost"),
         (4, "not yet, on `crashing`; expected: RULES-1."),
@@ -99,8 +99,9 @@ REPORT = Report(
     ],
 )
 def test_the_page_says_of_every_bug_what_became_of_it(number: int, says: str) -> None:
-    (row,) = [line for line in to_markdown(BUGS, REPORT).splitlines() if line.startswith(f"| k/k#{number} ")]
-    assert row == f"| k/k#{number} | It does not restart. | 1.30 | k/k#7 | {says} |"
+    (row,) = [line for line in to_markdown(BUGS, REPORT, ("crashing",)).splitlines() if f"k/k#{number}]" in line[:9]]
+    link = "[k/k#{0}](https://github.com/kubernetes/kubernetes/issues/{0})".format
+    assert row == f"| {link(number)} | It does not restart. | 1.30 | {link(7)} | {says} |"
 
 
 def test_the_headline_counts_every_bug_once() -> None:
