@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from crashloop.errors import UsageError
 from crashloop.model.gates import judged_by
+from crashloop.report.causes import answer, causes_of
 from crashloop.report.curves import PlottedCurve
 from crashloop.report.document import (
     Article,
@@ -49,12 +50,15 @@ def headline(results: Results) -> Headline:
 
 def _fail_words(results: Results, number: int) -> tuple[str, str, str]:
     broken = {verdict.requirement for verdict in results.verdicts if verdict.fails_the_run}
+    causes = causes_of(results)
+    found = sum(each.standing is Standing.FAIL for each in causes)
     return (
-        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} {_kubernetes_and_kubelets(results)} "
-        f"of breaking {counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
-        "The container runtime's events or the containers' own journals prove a breach of the requirement, "
-        "and neither the host nor lost evidence explains it.",
-        "Read the findings, then the lines of the history that they name. "
+        f"{answer(results, causes)}: {counted(found, 'cause breaks', 'causes break')} "
+        f"{counted(len(broken), 'requirement')}{_by_basis(results, broken)}.",
+        f"{counted(number, 'verdict')} {'accuses' if number == 1 else 'accuse'} {_kubernetes_and_kubelets(results)}. "
+        "The container runtime's events or the containers' own journals prove the breach, and neither the host nor lost "
+        "evidence explains it.",
+        "Read the causes, then the lines of the history that they quote. "
         "If upstream knows about it, describe it in deviations.yaml; if not, this run directory is the bug report.",
     )
 
@@ -64,7 +68,8 @@ def _kubernetes_and_kubelets(results: Results) -> str:
     cluster = results.kubernetes_version
     kubelets = {each.kubernetes_version or cluster for each in results.profiles}
     named = f" (kubelets {', '.join(sorted(kubelets))})" if kubelets - {cluster} else ""
-    return f"Kubernetes {cluster}{named}"
+    own = f" with your kubelet {results.kubelet_binary}" if results.kubelet_binary else ""
+    return f"Kubernetes {cluster}{named}{own}"
 
 
 def _by_basis(results: Results, broken: Iterable[str]) -> str:
@@ -203,8 +208,17 @@ def _versions(results: RunResults) -> Iterator[KubernetesVersion]:
 
 
 def environment(facts: dict[str, object]) -> tuple[Block, ...]:
-    """environment.json, or a note that it is missing."""
-    rows = tuple(flattened(facts))
+    """environment.json, rows of equal values as one; or a note that it is missing."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, value in flattened(facts):
+        group, _, own = name.partition(".")
+        alike.setdefault((group, value), []).append(own)
+    rows = tuple(
+        (f"{group}.{names[0]}" if names[0] else group, value)
+        if len(names) == 1
+        else (f"{len(names)} {group}" if group == "nodes" else group, f"{', '.join(names)}: {value}")
+        for (group, value), names in alike.items()
+    )
     return (Pairs(rows) if rows else Paragraph("environment.json was not written.", "muted"),)
 
 
@@ -222,12 +236,16 @@ def _profile_blocks(results: Results) -> tuple[Block, ...]:
     by_profile = {each.name: [pair for pair in curves if pair[1].profile == each.name] for each in results.profiles}
     ordered = sorted(results.profiles, key=lambda each: not by_profile[each.name])
     note = (
-        "Every profile is one node. A plot shows the delays of one container, from the exit of an instance to the next; all "
-        "plots of a profile share an axis, logarithmic where delays span more than a factor of eight. In a natural scenario "
+        "Every profile is one node. A plot shows the delays of one container, from the exit of an instance to the next, on an "
+        "axis of its own, logarithmic where delays span more than a factor of eight. In a natural scenario "
         "nothing touches the pod, so the kubelet's own lateness shows; in an annotated one a patch every 0.7 to 1.3 s makes "
         "the kubelet sync the pod, so the due delay itself shows."
     )
-    return (Paragraph(note, "note"), CurveKey(), *(_profile_article(each, by_profile[each.name]) for each in ordered))
+    return (
+        Paragraph(note, "note"),
+        CurveKey(),
+        *(_profile_article(each, by_profile[each.name]) for each in ordered),
+    )
 
 
 def _timeline_blocks(results: Results) -> tuple[Block, ...]:
@@ -247,21 +265,26 @@ def _timeline_blocks(results: Results) -> tuple[Block, ...]:
         "Each part has a title with its time and its line of the history. Kubernetes Events are merged, limited and dropped on "
         "their way: nothing is judged by them."
     )
-    return (Paragraph(note, "note"), Figures(figures, look="timelines")) if figures else ()
+    shown = Figures(figures, look="timelines", folded=counted(len(figures), "pod"))
+    return (Paragraph(note, "note"), CurveKey("timelines"), shown) if figures else ()
 
 
 def _profile_article(profile: ProfileSummary, curves: list[tuple[str, PlottedCurve]]) -> Article:
     facts = (("due", profile.curve), ("kubelet", profile.kubernetes_version), ("binary", profile.kubelet_binary))
-    plots: Block = Figures(panels_of(curves), look="panels")
+    outside = sum(each.is_outside for _, curve in curves for each in curve.delays)
+    seen = (counted(len(curves), "curve") if curves else "no delay judged") + (
+        f", {counted(outside, 'delay')} outside" if outside else ""
+    )
     return Article(
-        profile.name,
+        f"{profile.name}: {seen}",
         (
             *(Paragraph((Span(f"{name}: ", "muted"), text)) for name, text in facts if text),
             *((Paragraph(profile.description),) if profile.description else ()),
             *(Listing(config_yaml(each)) for each in (profile.config, *profile.drop_ins)),
         ),
-        beside=(plots if curves else Paragraph("No delay was judged on this profile.", "muted"),),
+        beside=(Figures(panels_of(curves), look="panels"),) if curves else (),
         look="profile-block",
+        is_folded=True,
     )
 
 

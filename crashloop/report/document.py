@@ -140,18 +140,21 @@ class Figures(NamedTuple):
     heading: str = ""
     look: str = "multiples"
     """Class of the page's style."""
+    folded: str = ""
+    """What a reader opens to see them; empty: nothing."""
     on: Medium = Medium.PAGE
 
 
 class Article(NamedTuple):
     """A part of a section, with a heading."""
 
-    heading: str
+    heading: Words
     blocks: "tuple[Block, ...]"
     beside: "tuple[Block, ...]" = ()
     """To the right of `blocks`, where the page is wide enough."""
     look: str = ""
     on: Medium = Medium.PAGE
+    is_folded: bool = False
 
 
 class Chip(NamedTuple):
@@ -171,8 +174,9 @@ class Chips(NamedTuple):
 
 
 class CurveKey(NamedTuple):
-    """The legend of every plot of delays."""
+    """The legend of every plot of delays, or of every timeline."""
 
+    of: str = "delays"
     on: Medium = Medium.PAGE
 
 

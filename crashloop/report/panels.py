@@ -150,13 +150,12 @@ HEADER = ("#", "due", "latest", "created", "started", "stalled", "why")
 
 def panels_of(curves: Sequence[tuple[str, PlottedCurve]]) -> tuple[Figure, ...]:
     """Plots of one profile; each curve comes with its anchor."""
-    scale = shared_scale(curve for _, curve in curves)
     return tuple(
         Figure(
             heading=(Span(curve.scenario, "scenario"), f" · {curve.container} ", Badge.of(curve.standing)),
             sub=_requirements_line(curve),
             svg=curve_plot_svg(
-                curve_plot(curve, scale),
+                curve_plot(curve, shared_scale([curve])),
                 title=f'Delays of "{curve.container}" in {curve.scenario} on {curve.profile}',
                 description=curve_in_words(curve),
                 name=anchor,

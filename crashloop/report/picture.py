@@ -36,11 +36,16 @@ class Scale(NamedTuple):
         return min(_LINEAR_LANE + (1 - _LINEAR_LANE) * above, 1.0)  # the sum may round to a little more than 1
 
     def ticks(self, at_most: int = 7) -> tuple[float, ...]:
-        """Round values for the axis, 0 first; on a logarithmic one the floor and its doublings."""
+        """Round values for the axis, 0 first; on a logarithmic one the floor and its doublings, if that is round."""
         if self.floor is None:
             return _linear_ticks(self.high, at_most)
         doublings = [self.floor * 2**n for n in range(int(math.log2(self.high / self.floor)) + 1)]
-        return (0.0, *doublings[:: math.ceil(len(doublings) / (at_most - 1))])
+        if self.floor == float(f"{self.floor:.1g}"):  # the curve's own delays
+            return (0.0, *doublings[:: math.ceil(len(doublings) / (at_most - 1))])
+        decades = range(math.floor(math.log10(self.floor)), math.ceil(math.log10(self.high)) + 1)
+        round_ones = (round(step * 10.0**decade, 6) for decade in decades for step in (1, 2, 5))
+        inside = [each for each in round_ones if self.floor <= each <= self.high]
+        return (0.0, *inside[:: math.ceil(len(inside) / (at_most - 1)) or 1])
 
 
 def scale_for(due: Iterable[float], others: Iterable[float]) -> Scale:

@@ -156,12 +156,22 @@ class RunResults(msgspec.Struct, frozen=True, kw_only=True):
     """environment.json: host, binaries and their versions."""
 
 
+class Quote(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a history, from its beginning."""
+
+    scenario: str
+    line: int
+    text: str
+
+
 class Results(RunResults, frozen=True, kw_only=True):
     """results.json."""
 
     format: str = RESULTS_FORMAT
     suite: str
     scope: str
+    kubelet_binary: str | None = None
+    """The binary under test, where one was given."""
     counts: dict[Standing, int]
     """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only,
     and what is only reported as REPORTED, unless it is a PASS."""
@@ -174,6 +184,8 @@ class Results(RunResults, frozen=True, kw_only=True):
     curves: tuple[PlottedCurve, ...] = ()
     timelines: tuple[Timeline, ...] = ()
     """Of the pods that a verdict other than PASS rests on, worst first."""
+    quotes: tuple[Quote, ...] = ()
+    """The lines of histories that FAIL, ERROR and INCONCLUSIVE rest on."""
 
     def requirement(self, name: str) -> RequirementText:
         """The requirement of that id. Raises KeyError."""
@@ -256,8 +268,11 @@ _ELEMENTS = {
 _PROPERTIES = ("run", "provider", "kubernetes_version", "scope", "outcome", "exit_code", "crashloop_version")
 
 
-def to_junit(results: Results) -> str:
-    """One test case per verdict; its class is the requirement or SLO, its name the scenario and the profile."""
+def to_junit(results: Results, causes: Mapping[tuple[str, str, str], str] | None = None) -> str:
+    """One test case per verdict; its class is the requirement or SLO, its name the scenario and the profile.
+
+    `causes`: what caused it, for what needs attention, by requirement, scenario and profile.
+    """
     name = f"crashloop.{results.suite}"
     totals = {
         "tests": str(len(results.verdicts)),
@@ -275,19 +290,22 @@ def to_junit(results: Results) -> str:
     for key in _PROPERTIES:
         ET.SubElement(properties, "property", {"name": key, "value": printable(str(getattr(results, key)))})
     for verdict in results.verdicts:
-        _add_case(suite, name, verdict, results)
+        _add_case(suite, name, verdict, results, causes or {})
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _add_case(suite: ET.Element, suite_name: str, verdict: Verdict, results: Results) -> None:
+def _add_case(
+    suite: ET.Element, suite_name: str, verdict: Verdict, results: Results, causes: Mapping[tuple[str, str, str], str]
+) -> None:
     standing = Standing.of(verdict)
     about = {
         "classname": printable(f"{suite_name}.{verdict.requirement}"),
         "name": printable(f"{verdict.scenario} [{verdict.profile}]"),
     }
     case = ET.SubElement(suite, "testcase", about)
-    explained = printable("\n".join(filter(None, (_note(verdict, results), _explained(verdict, results)))))
+    caused = causes.get((verdict.requirement, verdict.scenario, verdict.profile), "")
+    explained = printable("\n".join(filter(None, (caused, _note(verdict, results), _explained(verdict, results)))))
     if standing in _ELEMENTS:
         message = printable(verdict.findings[0] if verdict.findings else standing.label).replace("\n", " ")
         ET.SubElement(case, _ELEMENTS[standing], {"type": standing.value, "message": message}).text = explained

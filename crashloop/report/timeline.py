@@ -4,8 +4,10 @@ As SVG a timeline has one row per lane, with class names only, so that it follow
 heading, a legend, and colours for light and dark.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 from markupsafe import Markup
@@ -28,7 +30,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a lane."""
 
     look: str
-    """ran (an instance), due (the window of its restart), stated (a state)."""
+    """ran (an instance), due (the window of its restart), stated (a state), breach (of a requirement)."""
     from_s: float
     to_s: float | None
     """None: it lasted to the end of the recording, or had no bound."""
@@ -60,6 +62,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """Its uid."""
     length_s: float
     lanes: tuple[Lane, ...]
+    begin_s: float = 0.0
+    """Above 0 for an excerpt."""
 
 
 def timelines_of(
@@ -199,11 +203,61 @@ LETTER = 5.4
 FROM_CREATION = "seconds from the creation of the pod"
 
 
+def with_breach(
+    timeline: Timeline, lines: Sequence[int], name: str, *, from_s: float = 0.0, to_s: float = 0.0
+) -> Timeline | None:
+    """The same with a lane for a breach, below the lane that it is of; None where no part stands on these history lines.
+
+    `from_s`, `to_s`: its begin and end in seconds after the exit that stands on one of them.
+    """
+    for number, lane in enumerate(timeline.lanes):
+        exits_s = [each.to_s for each in lane.stretches if each.line in lines and each.look == "ran"]
+        others_s = [each.from_s for each in lane.stretches if each.line in lines]
+        for zero_s in (*exits_s, *others_s, *(each.at_s for each in lane.moments if each.line in lines)):
+            if zero_s is not None:
+                where = Stretch(look="breach", from_s=zero_s + from_s, to_s=zero_s + to_s, label=name)
+                lanes = (
+                    *timeline.lanes[: number + 1],
+                    Lane(name=name, stretches=(where,)),
+                    *timeline.lanes[number + 1 :],
+                )
+                return msgspec.structs.replace(timeline, lanes=lanes)
+    return None
+
+
+def excerpt(timeline: Timeline, *, least_s: float = 10.0) -> Timeline:
+    """The seconds around the breach that is marked in a timeline; their times still count from the creation of the pod."""
+    (breach,) = (each for lane in timeline.lanes for each in lane.stretches if each.look == "breach")
+    to_s = breach.from_s if breach.to_s is None else breach.to_s
+    spare_s = max(3.0, (least_s - (to_s - breach.from_s)) / 2)
+    begin_s, end_s = max(breach.from_s - spare_s, 0.0), to_s + spare_s
+    lanes = tuple(
+        msgspec.structs.replace(
+            lane,
+            stretches=tuple(
+                msgspec.structs.replace(
+                    each, from_s=max(each.from_s, begin_s), to_s=None if each.to_s is None else min(each.to_s, end_s)
+                )
+                for each in lane.stretches
+                if each.from_s < end_s and (each.to_s is None or each.to_s >= begin_s)
+            ),
+            moments=tuple(each for each in lane.moments if begin_s <= each.at_s <= end_s),
+        )
+        for lane in timeline.lanes
+    )
+    return msgspec.structs.replace(
+        timeline,
+        begin_s=begin_s,
+        length_s=end_s,
+        lanes=tuple(each for each in lanes if each.stretches or each.moments),
+    )
+
+
 def timeline_svg(timeline: Timeline, *, name: str, axis_label: str = FROM_CREATION) -> Markup:
     """The picture. `name` is unique in its page: ids begin with it."""
     height = height_of(timeline)
-    axis = Scale(max(timeline.length_s, 1e-3))
-    ticks = [(_x_at(axis, at_s), seconds(at_s)) for at_s in axis.ticks(10)]
+    axis = _Axis(timeline.begin_s, max(timeline.length_s, timeline.begin_s + 1e-3))
+    ticks = [(_x_at(axis, at_s), seconds(at_s)) for at_s in axis.ticks()]
     body = [
         *(f'<path class="grid" d="M{n(x)} {TOP}V{height - BOTTOM}"/>' for x, _ in ticks),
         *(f'<text class="x" x="{n(x)}" y="{height - BOTTOM + 13}">{label}</text>' for x, label in ticks),
@@ -223,11 +277,24 @@ def height_of(timeline: Timeline) -> int:
     return TOP + ROW * len(timeline.lanes) + BOTTOM
 
 
-def _x_at(axis: Scale, at_s: float) -> float:
-    return LEFT + axis.at(at_s) * (WIDTH - LEFT - RIGHT)
+class _Axis(NamedTuple):
+    """Seconds from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def ticks(self) -> Iterator[float]:
+        first, second, *_ = Scale(self.high - self.low).ticks(10)
+        step = second - first
+        return (round(step * k, 6) for k in range(math.ceil(self.low / step), math.floor(self.high / step + 1e-9) + 1))
 
 
-def _lane_svg(lane: Lane, top: float, axis: Scale) -> Iterator[str]:
+def _x_at(axis: _Axis, at_s: float) -> float:
+    share = (min(max(at_s, axis.low), axis.high) - axis.low) / (axis.high - axis.low)
+    return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+
+def _lane_svg(lane: Lane, top: float, axis: _Axis) -> Iterator[str]:
     middle = top + ROW / 2
     yield f'<text class="y" x="{LEFT - 6}" y="{n(middle + 3.5)}">{text(_short_name(lane.name))}</text>'
     labelled = ("ran", "stated") if any(each.look != "due" for each in lane.stretches) else ("due",)
@@ -239,10 +306,12 @@ def _lane_svg(lane: Lane, top: float, axis: Scale) -> Iterator[str]:
 
 
 def _short_name(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    """Without its middle if it is long: names, and what they are about, differ at their ends."""
+    tail = LONGEST_NAME * 2 // 3
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"
 
 
-def _stretch_svg(stretch: Stretch, middle: float, axis: Scale, *, labelled: bool) -> str:
+def _stretch_svg(stretch: Stretch, middle: float, axis: _Axis, *, labelled: bool) -> str:
     left = _x_at(axis, stretch.from_s)
     width = max(_x_at(axis, axis.high if stretch.to_s is None else stretch.to_s) - left, 1.0)
     label = _label_svg(stretch.label, left + 3, left + width - 1, middle) if labelled else ""
@@ -253,7 +322,7 @@ def _stretch_svg(stretch: Stretch, middle: float, axis: Scale, *, labelled: bool
     )
 
 
-def _moment_svg(moment: Moment, next_s: float, middle: float, axis: Scale) -> str:
+def _moment_svg(moment: Moment, next_s: float, middle: float, axis: _Axis) -> str:
     """With its label, if that fits before the next."""
     x = _x_at(axis, moment.at_s)
     title = text(_title_of(moment.label, moment.line, moment.at_s, moment.at_s))

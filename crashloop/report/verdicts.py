@@ -1,10 +1,12 @@
 """Verdicts on requirements in a document, what needs attention first and what passed folded; and the known deviations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from crashloop.report.cards import MOST_CARDS, cause_section
+from crashloop.report.causes import causes_of
 from crashloop.report.curves import DELAYS, facts_of
 from crashloop.report.document import (
     Article,
@@ -30,6 +32,7 @@ from crashloop.spec.requirement import Basis
 from crashloop.verdict import COMPARED, Evidence, Outcome, Verdict
 
 _QUIET = (Standing.PASS, Standing.SKIPPED)
+_ATTENTION = tuple(each for each in Standing if each.needs_attention)
 VERDICTS_NOTE = (
     "One verdict per requirement and scenario. FAIL accuses Kubernetes, ERROR accuses this suite or the host, INCONCLUSIVE "
     "names the missing evidence, a known deviation is a FAIL that deviations.yaml explains, REPORTED does not count for the run."
@@ -37,20 +40,57 @@ VERDICTS_NOTE = (
 
 
 def verdict_sections(results: Results, *, title: str = "Verdicts") -> tuple[Section, ...]:
-    """The verdicts of a run, the reasons of those without judgement, and, on a terminal, a line per requirement."""
+    """What needs attention by its causes, the verdicts of a run, and the reasons of those without judgement."""
     rows = _verdict_rows(results)
-    verdicts = Table(
-        ("Outcome", "Requirement", "Scenario", "Finding"),
-        tuple(each for each in rows if each.tone not in _QUIET),
-        folded=tuple(each for each in rows if each.tone in _QUIET),
-        is_searchable=True,
-    )
+    causes = causes_of(results)
+    uncarded = _ATTENTION if len(causes) > MOST_CARDS else ()
+    quiet = tuple(each for each in rows if each.tone in _QUIET)
+    header = ("Outcome", "Requirement", "Scenario", "Finding")
+    besides = tuple(each for each in rows if each.tone not in (*_ATTENTION, *_QUIET))
     skipped = tuple((", ".join(names), " ".join(reason)) for reason, names in _skipped_by_reason(results).items())
     return (
-        Section("verdicts", title, (Paragraph(VERDICTS_NOTE, "note", Medium.PAGE), _chips(results), verdicts)),
+        cause_section(results, causes),
+        Section(
+            "verdicts",
+            title,
+            (
+                Paragraph(VERDICTS_NOTE, "note", Medium.PAGE),
+                _chips(results),
+                Table(
+                    header,
+                    tuple(each for each in rows if each.tone in uncarded),
+                    folded=tuple(each for each in rows if each.tone not in uncarded),
+                    is_searchable=True,
+                    on=Medium.PAGE,
+                ),
+                Table(header, besides, folded=quiet, on=Medium.SUMMARY),
+            ),
+            Medium.PAGE | Medium.SUMMARY,
+        ),
+        Section("besides", "Does not count for the run", (_besides(results),), Medium.TERMINAL),
         Section("skipped", "Skipped", (Pairs(skipped, Medium.ALL),) if skipped else ()),
-        Section("requirements", "Requirements", (_requirements_table(results),), Medium.TERMINAL),
     )
+
+
+def _besides(results: Results) -> Table:
+    """A line for each known deviation, wrong text, and requirement that is only reported."""
+    found: dict[tuple[Standing, str], list[Verdict]] = {}
+    for verdict in results.verdicts:
+        standing = Standing.of(verdict)
+        if not standing.needs_attention and standing not in _QUIET:
+            found.setdefault((standing, verdict.deviation or verdict.requirement), []).append(verdict)
+    return Table(
+        ("outcome", "what", "seen by"),
+        tuple(
+            Row((Cell((Badge.of(standing),)), Cell(name), Cell(_names(verdicts))), standing)
+            for (standing, name), verdicts in found.items()
+        ),
+        look="plain",
+    )
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    return ", ".join(dict.fromkeys(f"{each.requirement} in {each.scenario}" for each in verdicts))
 
 
 def _verdict_rows(results: Results) -> list[Row]:
@@ -73,11 +113,7 @@ def _verdict_row(results: Results, verdict: Verdict, anchor: str) -> Row:
             Cell((Badge.of(standing),)),
             Cell((Span(verdict.requirement, "id"),), sentence),
             Cell((Span(verdict.scenario, "scenario"), " ", Span(f"({verdict.profile})", "muted"))),
-            Cell(
-                said,
-                details=_verdict_details(results, verdict, standing, requirement),
-                is_open=standing.needs_attention,
-            ),
+            Cell(said, details=_verdict_details(results, verdict, standing, requirement)),
         ),
         standing,
         anchor,
@@ -194,19 +230,6 @@ def _by_requirement(results: Results) -> list[tuple[RequirementText, list[Verdic
     return [(each, found[each.id]) for each in results.requirements if each.id in found]
 
 
-def _requirements_table(results: Results) -> Table:
-    """One row per requirement, worst last."""
-    rows = []
-    for requirement, verdicts in _by_requirement(results):
-        worst, total = worst_standing(verdicts), len(verdicts)
-        number = sum(Standing.of(each) is worst for each in verdicts)
-        scenarios = str(total) if number == total else f"{number} of {total}"
-        cells = Cell((Badge.of(worst),)), Cell(requirement.id), Cell(scenarios), Cell(requirement.sentence)
-        rows.append(Row(cells, worst))
-    ordered = sorted(rows, key=lambda each: -each.tone.rank if each.tone else 0)
-    return Table(("outcome", "requirement", "scenarios", "sentence"), tuple(ordered), look="plain")
-
-
 def _chips(results: Results) -> Chips:
     chips = [_chip(*each) for each in _by_requirement(results)]
     return Chips(
@@ -233,7 +256,7 @@ def _deviation_article(deviation: DeviationText, results: Results) -> Article:
     link = deviation.link or ""
     verdicts = [each for each in results.verdicts if each.deviation == deviation.id]
     return Article(
-        deviation.id,
+        f"{deviation.id}: {', '.join(dict.fromkeys(each.requirement for each in verdicts))}",
         (
             Paragraph(deviation.sentence or "Not in the deviations.yaml that judged this run."),
             *((Paragraph(deviation.evidence, "muted"),) if deviation.evidence else ()),
@@ -252,4 +275,5 @@ def _deviation_article(deviation: DeviationText, results: Results) -> Article:
             ),
         ),
         look="deviation",
+        is_folded=True,
     )

@@ -14,12 +14,14 @@ from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.processors import are_worth_sharing, on_all_processors
+from crashloop.report.causes import causes_by_verdict, causes_of
 from crashloop.report.conformance import conformance_document
 from crashloop.report.document import Document
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import RESULTS_FORMAT, Results, build_results, to_junit
+from crashloop.report.results import RESULTS_FORMAT, Quote, Results, build_results, to_junit
 from crashloop.report.standing import Standing
+from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
 from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
@@ -28,6 +30,8 @@ from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 
+MOST_QUOTED, LONGEST_QUOTE = 6, 240
+"""Lines of one cause, and characters of a line."""
 MOST = 40
 """Timelines of a report; results.json stays small."""
 _UNREMARKABLE = (Standing.PASS, Standing.SKIPPED, Standing.REPORTED, Standing.TEXT)
@@ -104,7 +108,28 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
         at_least=int(info.settings.get("at_least") or 0),
         effective_curves={each.name: curve_in_words(each, version) for each in plan.profiles},
     )
-    return msgspec.structs.replace(results, timelines=remarkable_timelines(run, plan, results))
+    binary = info.settings.get("kubelet_binary")
+    return msgspec.structs.replace(
+        results,
+        kubelet_binary=None if binary is None else str(binary),
+        timelines=remarkable_timelines(run, plan, results),
+        quotes=tuple(_quotes(run, results)),
+    )
+
+
+def _quotes(run: RunDir, results: Results) -> Iterator[Quote]:
+    """The lines that each cause rests on; a history that is missing or unreadable has none."""
+    wanted: dict[str, set[int]] = {}
+    for each in causes_of(results):
+        wanted.setdefault(each.first.scenario, set()).update(each.first.lines[:MOST_QUOTED])
+    for scenario, lines in islice(wanted.items(), MOST):
+        try:
+            with run.history(scenario).open(encoding="utf-8", errors="replace") as history:
+                for number, text in enumerate(history, start=1):
+                    if number in lines:
+                        yield Quote(scenario=scenario, line=number, text=shortened(text.strip(), LONGEST_QUOTE))
+        except OSError:
+            continue
 
 
 def curve_in_words(profile: KubeletProfile, version: KubernetesVersion) -> str:
@@ -132,7 +157,7 @@ def publish(run: RunDir, results: Results, document: Document | None = None) -> 
     shown = document or conformance_document(results)
     run.write(run.results_json, results)
     run.write_text(run.report_html, to_html(shown))
-    run.write_text(run.junit_xml, to_junit(results))
+    run.write_text(run.junit_xml, to_junit(results, causes_by_verdict(causes_of(results))))
     run.write_text(run.summary_md, to_markdown(shown))
 
 
