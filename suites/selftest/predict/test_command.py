@@ -40,7 +40,8 @@ def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
 def test_a_sentence_comes_first() -> None:
     text = said("--max", "10s", "--from", "300s", "--nodes", "500", "--crashing-pods", "60")
     assert text.startswith(
-        "It fits. First to break: etcd, writes to its log, at 3.65 % of what it carries.\nLowering 300 s to 10 s on 500 nodes with 60 crashing"
+        "It fits. First to break: etcd, writes to its log, at 3.65 % of what it carries.\n"
+        "Lowering 300 s to 10 s on 500 nodes with 60 crashing"
     )
     assert "A prediction for 60 nodes of 2 cores with 1 crashing pod each, 500 nodes in all" in text
 
