@@ -20,13 +20,16 @@ _METHOD = (
 
 def headline(report: Report) -> str:
     """The score in one sentence, with everything that is not in it."""
-    counts = {fate: len(report.of(fate)) for fate in Fate}
     not_run = sum(each.id not in report.results for each in report.chosen)
+    undecided = sum(result.fate is Fate.UNDECIDED for result in report.results.values())
+    passed_so_far = sum(
+        result.fate is Fate.SURVIVED and name in report.unfinished for name, result in report.results.items()
+    )
     parts = [
-        f"{counts[Fate.KILLED]} of {len(report.chosen) + len(report.listing.left_out)} bugs were caught",
+        f"{len(report.of(Fate.KILLED))} of {len(report.chosen) + len(report.listing.left_out)} bugs were caught",
         f"{len(report.of(Fate.SURVIVED))} passed all scenarios",
-        f"{len(report.alive) - not_run} passed those that they have met so far",
-        f"{counts[Fate.UNDECIDED]} are undecided",
+        f"{passed_so_far} passed those that they have met so far",
+        f"{undecided} are undecided",
         f"{not_run} have not run",
         f"{len(report.listing.left_out)} cannot be put back",
     ]
