@@ -77,7 +77,7 @@ def _caught(bug: Bug, result: Result | None, unfinished: Collection[str], quick:
         scope = "quick" if any(kill.scenario in quick for kill in result.kills) else "full"
         return f"**yes**, at {scope}: {by} on {on}" + ("" if expected else f" (expected: {bug.expected})")
     if result.fate is Fate.UNDECIDED:
-        return "undecided: " + "; ".join(f"`{name}`: {reason}" for name, reason in result.undecided.items())
+        return "undecided: " + "; ".join(f"`{name}`: {reason}" for name, reason in result.undecided.items()) + missing
     answer = "not yet" if bug.id in unfinished else "**no**"
     return f"{answer}, on {', '.join(f'`{name}`' for name in result.scenarios)}; expected: {bug.expected}.{missing}"
 
