@@ -20,13 +20,16 @@ _METHOD = (
 
 def headline(report: Report) -> str:
     """The score in one sentence, with everything that is not in it."""
-    counts = {fate: len(report.of(fate)) for fate in Fate}
     not_run = sum(each.id not in report.results for each in report.chosen)
+    undecided = sum(result.fate is Fate.UNDECIDED for result in report.results.values())
+    passed_so_far = sum(
+        result.fate is Fate.SURVIVED and name in report.unfinished for name, result in report.results.items()
+    )
     parts = [
-        f"{counts[Fate.KILLED]} of {len(report.chosen) + len(report.listing.left_out)} bugs were caught",
+        f"{len(report.of(Fate.KILLED))} of {len(report.chosen) + len(report.listing.left_out)} bugs were caught",
         f"{len(report.of(Fate.SURVIVED))} passed all scenarios",
-        f"{len(report.alive) - not_run} passed those that they have met so far",
-        f"{counts[Fate.UNDECIDED]} are undecided",
+        f"{passed_so_far} passed those that they have met so far",
+        f"{undecided} are undecided",
         f"{not_run} have not run",
         f"{len(report.listing.left_out)} cannot be put back",
     ]
@@ -74,7 +77,7 @@ def _caught(bug: Bug, result: Result | None, unfinished: Collection[str], quick:
         scope = "quick" if any(kill.scenario in quick for kill in result.kills) else "full"
         return f"**yes**, at {scope}: {by} on {on}" + ("" if expected else f" (expected: {bug.expected})")
     if result.fate is Fate.UNDECIDED:
-        return "undecided: " + "; ".join(f"`{name}`: {reason}" for name, reason in result.undecided.items())
+        return "undecided: " + "; ".join(f"`{name}`: {reason}" for name, reason in result.undecided.items()) + missing
     answer = "not yet" if bug.id in unfinished else "**no**"
     return f"{answer}, on {', '.join(f'`{name}`' for name in result.scenarios)}; expected: {bug.expected}.{missing}"
 
