@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
-from crashloop.stress.pod_template import template_in
+from crashloop.stress.pod_template import pods_in
 from crashloop.yaml_text import Unreadable, documents, text_of
 
 Json = dict[str, Any]
@@ -82,13 +82,10 @@ def _objects(documents: Iterable[Any]) -> Iterator[Json]:
 
 
 def _templates(workload: Json) -> Iterator[Json]:
-    try:
-        template = template_in([workload], file="")
-    except ValueError:
-        return
-    metadata = _mapping(workload.get("metadata"))
-    about = {"name": metadata.get("name", "?"), "namespace": metadata.get("namespace", "")}
-    yield {"kind": workload.get("kind"), "metadata": about, "spec": template.spec}
+    namespace = _mapping(workload.get("metadata")).get("namespace", "")
+    for name, pod in pods_in(workload):
+        about = {"name": name.partition("/")[2], "namespace": namespace}
+        yield {"kind": workload.get("kind"), "metadata": about, "spec": pod["spec"]}
 
 
 def at(value: Any, *place: str) -> Any:
