@@ -31,6 +31,8 @@ from crashloop.spec.pod import Container, ProbeKind
 from crashloop.words import at_lines, seconds
 
 LEAST_AWAY_S = 20.0
+KNOWN_AFTER_NS = 3_000_000_000
+"""What began so shortly before a change may have been made of what is new already."""
 ENDED_WITHIN_S = 30.0
 """The kubelet hears of another image at once, looks at the pod once a second, and has its grace period to end a container."""
 
@@ -68,7 +70,7 @@ def check_takes_new_image(case: Case, seen: Seen) -> Iterator[Finding]:
         ran_then = [
             each
             for each in ran(case.pod, name)
-            if (each.begun_ns or 0) <= done.t_ns and (each.exit_ns is None or each.exit_ns > done.t_ns)
+            if (each.begun_ns or 0) <= done.t_ns - KNOWN_AFTER_NS and (each.exit_ns is None or each.exit_ns > done.t_ns)
         ]
         seen["changed_images"] += len(ran_then[:1])
         for each in ran_then[:1]:
