@@ -202,6 +202,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
 
     changes_heed_policy: bool = False
     """Starts a container whose image has changed again only if its policy says so."""
+    changed_sidecar: str = "restarts"
+    """What becomes of a sidecar whose image has changed: restarts, stays (as it is), ends, or takes along (what is regular)."""
 
     # What probes wait for (prober.py)
     initial_delay: str = "since each start"

@@ -240,9 +240,14 @@ def _sidecar(
             actions.starts.append(container)
         return False
     done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
-    if _to_kill(instance, pod, probed):
+    becomes = policies.behaviour.changed_sidecar if instance.image != pod.images[instance.name] else "restarts"
+    if _to_kill(instance, pod, probed) and becomes != "stays":
         actions.kills.append(Kill(container, instance))
-        actions.starts.append(container)
+        if becomes == "takes along":
+            regulars = {each.name: each for each in pod.regulars}
+            actions.kills += [Kill(regulars[each.name], each) for each in pod.alive() if each.name in regulars]
+        pod.left |= {container.name} if becomes == "ends" else set()
+        actions.starts += [container] if becomes != "ends" else []
         return done
     return newest.state is InstanceState.RUNNING and done
 
