@@ -35,7 +35,7 @@ UNUSED = {
         "hypothesis",
         "syrupy",
         "locust",
-        "suites.conformance.test_probes",
+        "suites.conformance.test_pulls",
         "suites.conformance.test_releases",
     },
 }
