@@ -3,24 +3,33 @@
 import os
 import signal
 import sys
-import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
 from crashloop import __version__
 from crashloop.cli import alerts, catalogue, clusters, compare, observe, predict, runs, stress, why
 from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
+
+class _Commands(TyperGroup):
+    """The list of commands is plain text, so that it comes at once; rich shows the help of one command."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Conformance and stress suite for how Kubernetes restarts crashing containers.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 130},
 )
 for command in (
     *runs.COMMANDS,
@@ -90,6 +99,8 @@ def _exit_code() -> int:
         _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         _drop_output()
     except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
+        import traceback
+
         traceback.print_exc()
         _say("the traceback above shows a fault of crashloop itself, and no verdict.")
     return ExitCode.ERROR
@@ -113,6 +124,8 @@ def _drop_output() -> None:
 
 
 def _say(message: str) -> None:
+    from rich.console import Console
+
     from crashloop.report.text import printable
 
     Console(stderr=True, highlight=False).print(f"crashloop: {printable(message)}", markup=False, soft_wrap=True)

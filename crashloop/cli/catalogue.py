@@ -83,18 +83,19 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
 def _tests(identifier: str) -> Iterator[tuple[str, str]]:
     from crashloop.run.selection import requirements_with_tests
 
-    for each in requirements_with_tests().get(identifier, ()):
+    for each in requirements_with_tests(text=f'("{identifier}")').get(identifier, ()):
         yield "test", f"{each.path}::{each.test}"
 
 
 def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
     """From runs/latest, if there is a run."""
-    from crashloop.run.analysis import published
-    from crashloop.rundir import RunDir
     from crashloop.settings import resolve_settings
 
     latest = resolve_settings().paths.runs_dir / "latest"
     if (latest / "results.json").exists():
+        from crashloop.run.analysis import published
+        from crashloop.rundir import RunDir
+
         try:
             verdicts = published(RunDir(latest)).verdicts
         except UsageError as error:

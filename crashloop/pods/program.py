@@ -24,6 +24,7 @@ A start is stamped after the process has begun and an exit before it ends: a del
 """
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 
 from crashloop.spec.dependency import VERSION_VARIABLE
@@ -149,6 +150,11 @@ def _seconds(value: float) -> str:
 
 
 def _shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", _text(script), script]
+
+
+@cache  # a load makes thousands of pods
+def _text(script: str) -> str:
     """The script without its comments: it becomes part of the pod."""
     lines = files(__package__).joinpath(script).read_text(encoding="utf-8").splitlines()
-    return ["/bin/sh", "-c", "\n".join(line for line in lines if line and not line.startswith("#")), script]
+    return "\n".join(line for line in lines if line and not line.startswith("#"))
