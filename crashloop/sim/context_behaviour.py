@@ -44,6 +44,8 @@ class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Binds a pod that it has left Pending after that time; None: never."""
     kubelet_misses: str = "features"
     """What a kubelet rejects a pod for: likewise."""
+    rejects_as: str = "PodFeatureUnsupported"
+    """The reason that it states."""
 
     # The ReplicaSet controller (owner_player.py)
     replaces: str = "at once"

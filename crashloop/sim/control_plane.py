@@ -271,7 +271,6 @@ UNSCHEDULABLE: dict[str, Any] = {
     "phase": "Pending",
     "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
 }
-REJECTED: dict[str, Any] = {"phase": "Failed", "reason": "PodFeatureUnsupported"}
 FIRST_WITH_DECLARED = (1, 36)
 """The first release whose components compare what pods need with what nodes declare."""
 

@@ -9,7 +9,7 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
-from crashloop.sim.control_plane import REJECTED, rejects
+from crashloop.sim.control_plane import rejects
 from crashloop.sim.dependency import Configuration, Puller
 from crashloop.sim.host import Steps, World
 from crashloop.sim.instance import SimulatedInstance
@@ -187,7 +187,7 @@ class Kubelet:
     def admit(self, pod: SimPod, writer: StatusWriter) -> None:
         """A pod was bound to this node."""
         if rejects(pod.spec, self.effective, self.behaviour):
-            writer.state(REJECTED)
+            writer.state({"phase": "Failed", "reason": self.behaviour.rejects_as})
             return
         self._pods[pod.uid] = pod, writer
         if self.behaviour.admission_forgets:

@@ -108,7 +108,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-rules-off-alone-refuses-start": curve_of(None, **{RESTART_RULES_GATE: False}),
     "counter-collected-while-waiting": delays_of(Lived(0, 1), Lived(1, 591)),
     "failed-start-attempts-double-the-delay": delays_of(Lived(0, 1), Lived(1, 2), StartAttemptFailed(13)),
-    "backoff-holds-up-failed-starts": lambda deviations: retry_s(deviations, beside_backoff=True),
+    "backoff-holds-up-failed-starts": lambda deviations: retry_s(deviations, ((60.0, 80.0),)),
     "two-free-restarts-after-kills": delays_of(Lived(0, 1, True), Lived(1, 2, True)),
     "clean-exit-after-probe-kill-stops": clean_exit_after_kill,
     "rules-match-probe-kills": kill_that_a_rule_matches,
