@@ -266,6 +266,20 @@ class Outline(NamedTuple):
 
 def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     """Nodes in the order in which they come up, on a provider that can do so much."""
+    played = forecast_of(plan, capabilities)
+    return Outline(
+        nodes=tuple(_node_outlines(plan, played)),
+        requirements=len({each.requirement for each in plan.judgements}),
+        judgements=len(plan.judgements),
+        without_node=sum(each.node_profile is None for each in plan.scenarios),
+        skipped=len(plan.skipped),
+        container_starts=sum(len(plan.starts_of(each)) for each in plan.scenarios),
+        expected_s=max(played.ends_s - REPLACE_S, 0.0),
+    )
+
+
+def forecast_of(plan: Plan, capabilities: frozenset[Capability]) -> Forecast:
+    """When each scenario is expected to be recorded at the latest."""
     version = KubernetesVersion.parse(plan.kubernetes_version)
     lengths_s = {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()}
 
@@ -276,15 +290,7 @@ def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     for lone in map(of, plan.apart()):
         played = played.beside(lone, begin_s)
         begin_s += lone.ends_s
-    return Outline(
-        nodes=tuple(_node_outlines(plan, played)),
-        requirements=len({each.requirement for each in plan.judgements}),
-        judgements=len(plan.judgements),
-        without_node=sum(each.node_profile is None for each in plan.scenarios),
-        skipped=len(plan.skipped),
-        container_starts=sum(len(plan.starts_of(each)) for each in plan.scenarios),
-        expected_s=max(played.ends_s - REPLACE_S, 0.0),
-    )
+    return played
 
 
 def sentences(found: Outline) -> Iterator[str]:
