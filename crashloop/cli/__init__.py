@@ -21,21 +21,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    *runs.COMMANDS,
-    *catalogue.COMMANDS,
-    *stress.COMMANDS,
-    *compare.COMMANDS,
-    *compare.EXPORT_COMMANDS,
-    *predict.COMMANDS,
-    *observe.COMMANDS,
-    *why.COMMANDS,
-    *clusters.COMMANDS,
-    *clusters.HOST_COMMANDS,
+NEEDS_NOTHING, READS_A_CLUSTER, MAKES_A_CLUSTER, READS_RUNS = (
+    "Needs nothing",
+    "Reads a cluster or files, and changes nothing",
+    "Makes or uses a cluster",
+    "Reads runs",
+)
+_run, *_of_runs = runs.COMMANDS
+for panel, commands in (
+    (NEEDS_NOTHING, (*predict.COMMANDS, *catalogue.COMMANDS)),
+    (READS_A_CLUSTER, (*why.COMMANDS, *observe.COMMANDS)),
+    (MAKES_A_CLUSTER, (_run, *stress.COMMANDS, *clusters.COMMANDS, *clusters.HOST_COMMANDS)),
+    (READS_RUNS, (*_of_runs, *compare.COMMANDS, *compare.EXPORT_COMMANDS)),
 ):
-    command.add_to(app)
-app.add_typer(catalogue.profile_group, name="profile")
-app.add_typer(clusters.kind_group, name="kind")
+    for command in commands:
+        command.add_to(app, panel)
+app.add_typer(catalogue.profile_group, name="profile", rich_help_panel=NEEDS_NOTHING)
+app.add_typer(clusters.kind_group, name="kind", rich_help_panel=MAKES_A_CLUSTER)
 
 
 def _show_version(wanted: bool) -> None:

@@ -71,7 +71,7 @@ def why(
         print_json(answer)
         return
     for line in _lines(answer.containers, answer.asked_at):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(line, markup=False, soft_wrap=not out.is_terminal)
 
 
 def _setting(version: "KubernetesVersion | None", profile: str | None, api: object, node: str | None) -> "Setting":
