@@ -64,7 +64,14 @@ def _exit_code() -> int:
     _open_streams()
     try:
         try:
-            app()
+            ended_with = app(standalone_mode=False)
+            sys.stdout.flush()
+            return ended_with if isinstance(ended_with, int) else ExitCode.OK
+        except _WrongUsage as wrong:
+            command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
+            if wrong.message:  # empty where the help was shown
+                _say(f"{wrong.format_message()}\n`{command} -h` has its options.")
+            return ExitCode.USAGE
         except SystemExit as ended:
             if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes
                 return ExitCode.ERROR
@@ -86,6 +93,9 @@ def _exit_code() -> int:
         traceback.print_exc()
         _say("the traceback above shows a fault of crashloop itself, and no verdict.")
     return ExitCode.ERROR
+
+
+_WrongUsage: type[typer.BadParameter] = typer.BadParameter.__base__  # type: ignore[assignment]  # typer exports no UsageError
 
 
 def _open_streams() -> None:
