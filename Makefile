@@ -17,7 +17,7 @@ export TAG ?=
 # Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants bugs rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -133,6 +133,9 @@ quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 
 mutants: setup rewriter ## Mutants of the kubelet's restart code, live (at most an hour; MUTANTS=20 for a small sample; needs Go)
 	$(BIN)/python -m mutants --mutants $(MUTANTS) $(MUTANTS_ARGS)
+
+bugs: setup rewriter ## Bugs that upstream had, put back into the kubelet, live (at most an hour; needs Go), and docs/bugs.md
+	$(BIN)/python -m mutants --bugs --write $(BUGS_ARGS)
 
 rewriter: ## Test the Go program that makes the mutants (needs Go)
 	cd mutants/rewriter && test -z "$$(gofmt -l .)" && go vet ./... && go test ./...

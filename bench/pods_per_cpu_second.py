@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -50,8 +50,15 @@ def cpu_s() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
-def locust(info: ClusterInfo, namespace: str, folder: Path) -> int:
-    """Pods that our own load generator has created."""
+class Made(NamedTuple):
+    """Pods that a tool has created, and those that it left out or did not get."""
+
+    pods: int
+    lost: int = 0
+
+
+def locust(info: ClusterInfo, namespace: str, folder: Path) -> Made:
+    """By our own load generator, whose dropped arrivals and failed creates are lost."""
     order = Order(
         kubeconfig=info.kubeconfig,
         context=info.context,
@@ -70,12 +77,13 @@ def locust(info: ClusterInfo, namespace: str, folder: Path) -> int:
     generator.start()
     wait_until("the load to be over", generator.has_ended, timeout_s=10 * SECONDS)
     generator.stop(within_s=10)
-    operations = read_jsonl(folder / "operations-0.jsonl", Operation)
-    return sum(1 for each in operations if each.what == "create" and not each.error)
+    operations = list(read_jsonl(folder / "operations-0.jsonl", Operation))
+    made = sum(1 for each in operations if each.what == "create" and not each.error)
+    return Made(made, sum(1 for each in operations if each.what in ("create", "dropped")) - made)
 
 
-def kube_burner(binary: Path, info: ClusterInfo, namespace: str, folder: Path) -> int:
-    """Pods that kube-burner has created."""
+def kube_burner(binary: Path, info: ClusterInfo, namespace: str, folder: Path) -> Made:
+    """By kube-burner, which ends with an error if it fails."""
     pod = pod_manifest(scenario_of(LOAD, "pod", profile=""), node=NOWHERE, image=info.image, run="bench")
     del pod["spec"]["nodeName"]
     pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": NOWHERE}
@@ -107,7 +115,7 @@ def kube_burner(binary: Path, info: ClusterInfo, namespace: str, folder: Path) -
     command = [str(binary), "init", "--config", "burner.yaml", "--kubeconfig", info.kubeconfig]
     with (folder / "kube-burner.log").open("wb") as log:
         subprocess.run(command, cwd=folder, stdout=log, stderr=log, check=True)
-    return PODS
+    return Made(PODS)
 
 
 KUBE_BURNER = "KUBE_BURNER"
@@ -128,8 +136,8 @@ def kube_burner_of(environ: Mapping[str, str]) -> Path | None:
 def main() -> None:
     burner = kube_burner_of(os.environ)
     console = Console(width=120)
-    table = Table("tool", "pods", "took", "CPU", "pods per CPU second", "÷ the first", box=None)
-    tools: dict[str, Callable[[ClusterInfo, str, Path], int]] = {"crashloop (Locust)": locust}
+    table = Table("tool", "pods", "lost", "took", "CPU", "pods per CPU second", "÷ the first", box=None)
+    tools: dict[str, Callable[[ClusterInfo, str, Path], Made]] = {"crashloop (Locust)": locust}
     if burner is None:
         console.print(f"kube-burner: not on PATH, and {KUBE_BURNER} names none, so there is no comparison.")
     else:
@@ -137,24 +145,25 @@ def main() -> None:
     request = ClusterRequest(name="bench-pods", kubernetes_version=resolve_settings().versions.kubernetes, nodes=())
     cluster = provider("local").up(request, SilentProgress())
     api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
-    first = 0.0
+    first, lost = 0.0, 0
     try:
         for name, create in tools.items():
             namespace = api.create_namespace(prefix="bench-", labels={})
             api.wait_for_default_service_account(namespace)
             with tempfile.TemporaryDirectory() as folder:
                 began_s, spent_s = time.monotonic(), cpu_s()
-                pods = create(cluster.info, namespace, Path(folder))
+                made = create(cluster.info, namespace, Path(folder))
                 took_s, spent_s = time.monotonic() - began_s, cpu_s() - spent_s
-            per_s = pods / spent_s
-            first = first or per_s
-            table.add_row(
-                name, f"{pods:,}", f"{took_s:.0f} s", f"{spent_s:.1f} s", f"{per_s:.0f}", f"{per_s / first:.2f}"
-            )
+            per_s = made.pods / spent_s
+            first, lost = first or per_s, lost + made.lost
+            cells = f"{made.pods:,}", str(made.lost), f"{took_s:.0f} s", f"{spent_s:.1f} s", f"{per_s:.0f}"
+            table.add_row(name, *cells, f"{per_s / first:.2f}")
     finally:
         api.close()
         cluster.down()
     console.print(table)
+    if lost:
+        raise SystemExit("No comparison: arrivals were dropped or creates failed, so the loads differ.")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
-import yaml
 
 from crashloop.model.variants import VARIANTS
 from crashloop.requirements import CatalogueError
 from crashloop.spec.requirement import Deviation
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, read_yaml
 
 DEVIATIONS = Path(__file__).parent / "deviations.yaml"
 
@@ -23,7 +22,7 @@ def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
     """Every known deviation, in the order of the file. Raises CatalogueError, naming the entry."""
     try:
         entries = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), _File).deviations
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+    except (Unreadable, msgspec.ValidationError) as error:
         raise CatalogueError(f"{path.name}: {error}.") from error
     variants = {each.name for each in VARIANTS}
     seen: set[str] = set()

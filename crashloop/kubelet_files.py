@@ -7,26 +7,22 @@ Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
-from crashloop.errors import UsageError
 from crashloop.model.kubelet_api import kubelet_api
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 from crashloop.spec.profile import API_VERSION, KIND
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import documents
 
 Config = dict[str, Any]
-MOST_BYTES = 4 * 1024 * 1024
-"""No configuration is that long; what never ends is not read to its end."""
 MAXIMUM = "crashLoopBackOff.maxContainerRestartPeriod"
 """Judged by crashloop.model.config."""
 TYPE_META = frozenset({"apiVersion", "kind"})
+NS_PER_S = 10**9
 
 PLACES: tuple[tuple[str, ...], ...] = (
     ("kubeletconfig",),
@@ -49,60 +45,6 @@ class Found(NamedTuple):
 
     config: Config
     notes: tuple[str, ...] = ()
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, without a byte order mark. Raises UsageError if it cannot be read, is no text, or is too long."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1) if path.is_file() else b""
-    except OSError as error:
-        raise UsageError(f'kubelet profile "{path.stem}": {path} cannot be read ({error.strerror}).') from error
-    if not path.is_file():
-        raise UsageError(f'kubelet profile "{path.stem}": {path} is no file.')
-    if len(data) > MOST_BYTES:
-        most = f"{MOST_BYTES // 1024**2} MiB"
-        raise UsageError(
-            f'kubelet profile "{path.stem}": {path} is longer than {most}, and no configuration of a kubelet.'
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f'kubelet profile "{path.stem}": {path} is no text in UTF-8.') from error
-
-
-class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Scalars as sigs.k8s.io/yaml resolves them for JSON: dates stay text, and an exponent makes a number."""
-
-
-_AsInGo.yaml_implicit_resolvers = {
-    first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in _AsInGo.yaml_implicit_resolvers.items()
-}
-_AsInGo.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
-
-
-def documents(text: str) -> list[Any]:
-    """The documents of a text: JSON, which may have tabs, or YAML. Raises ValueError with the reason if it is neither."""
-    try:
-        return [json.loads(text)]
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return [_keyed(each) for each in yaml.load_all(text, Loader=_AsInGo)]
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ValueError(f"it is neither JSON nor YAML: {' '.join(str(error).split())}") from error
-
-
-def _keyed(value: Any) -> Any:
-    """With keys of text, as they are in JSON."""
-    if isinstance(value, dict):
-        return {
-            key if isinstance(key, str) else json.dumps(key, default=str): _keyed(each) for key, each in value.items()
-        }
-    return [_keyed(each) for each in value] if isinstance(value, list) else value
 
 
 def configuration(text: str) -> Found:
@@ -157,13 +99,17 @@ def _inside(document: Any) -> Iterator[tuple[Config, str]]:
     if not isinstance(document, dict):
         return
     for place in PLACES:
-        found: Any = document
-        for key in place:
-            found = found.get(key) if isinstance(found, dict) else None
+        found = _at(document, place)
         if isinstance(found, dict):
-            flags = document.get("spec", {}).get("kubelet", {}).get("flags", ()) if place[0] == "spec" else ()
+            flags = _at(document, ("spec", "kubelet", "flags"))
             yield _with_flags(_bare(found), flags), ".".join(place)
     yield from _with_kind(document, "")
+
+
+def _at(value: Any, place: Iterable[str]) -> Any:
+    for key in place:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _with_kind(value: Any, place: str) -> Iterator[tuple[Config, str]]:
@@ -193,7 +139,8 @@ def _with_flags(config: Config, flags: Any) -> Config:
         if name == "--feature-gates":
             pairs = (each.partition("=") for each in value.split(","))
             gates |= {gate: text == "true" for gate, _, text in pairs}
-    return config | {"featureGates": {**(config.get("featureGates") or {}), **gates}} if gates else config
+    in_file = config.get("featureGates") or {}
+    return config | {"featureGates": {**in_file, **gates}} if gates and isinstance(in_file, dict) else config
 
 
 def _kind(document: Any) -> str:
@@ -347,7 +294,7 @@ def _out_of_range(config: Config) -> Iterator[str]:
             allowed = f"{least} to {most}" if most != float("inf") else f"{least} or more"
             yield f"{field} is {value}; {allowed} is valid"
     for path, values in CHOICES.items():
-        chosen = _at(config, path)
+        chosen = _at(config, path.split("."))
         if chosen and chosen not in values:
             yield f"{path} is {chosen!r}; valid are {', '.join(values)}"
     for field, (shortest, longest) in PERIODS.items():
@@ -385,13 +332,3 @@ def _in_company(config: Config) -> Iterator[str]:
         yield f"enforceNodeAllocatable has {', '.join(unknown)}; valid are {', '.join(ENFORCED)}"
     if config.get("cgroupsPerQOS") is False and "pods" in enforced:
         yield "cgroupsPerQOS must be true while enforceNodeAllocatable has pods, as it has by default"
-
-
-NS_PER_S = 10**9
-
-
-def _at(config: Config, path: str) -> Any:
-    found: Any = config
-    for key in path.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found

@@ -14,7 +14,7 @@ from typing import Any
 
 from crashloop.cluster.binaries.skew import check_skew, check_supported
 from crashloop.errors import UsageError
-from crashloop.kubelet_files import Found, Undecodable, configuration, configurations, form_of, read_text
+from crashloop.kubelet_files import Form, Found, Undecodable, configuration, configurations, form_of
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
 from crashloop.model.gates import GATES, kubelet_version
 from crashloop.model.variants import as_shipped
@@ -29,6 +29,7 @@ from crashloop.spec.profile import (
     with_version,
 )
 from crashloop.spec.version import RELEASES, KubernetesVersion
+from crashloop.yaml_text import Unreadable, text_of
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"
 
@@ -86,18 +87,25 @@ def _own(file: str | Path) -> tuple[Path, str, list[Found]] | None:
         return None
     try:
         if path.is_dir():
-            texts = {each.name: read_text(each) for each in sorted(path.glob("*.conf"))}
+            texts = {each.name: _text(each) for each in sorted(path.glob("*.conf"))}
             if not texts:
                 raise _wrong(path, "the folder has no file *.conf, which a kubelet reads of its drop-in directory.")
             read = [configuration(text) for text in texts.values()]
             return path, "", [Found({}), *(Found(each.config) for each in read)]
-        text = read_text(path)
+        text = _text(path)
         read = configurations(text)
     except Undecodable as error:
         raise RefusedFile(str(_wrong(path, f"{error}."))) from error
     except ValueError as error:
         raise _wrong(path, f"{error}.") from error
     return path, text, read
+
+
+def _text(path: Path) -> str:
+    try:
+        return text_of(path)
+    except Unreadable as error:
+        raise UsageError(f'kubelet profile "{path.stem}": {path} cannot be read ({error}).') from error
 
 
 def _formed(path: Path, config: dict[str, Any]) -> dict[str, Any]:
@@ -141,12 +149,11 @@ def read_manifest(kind: str, folder: Path, file: str | Path, *, own: str = "a pr
     named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
     path = folder / f"{file}.yaml" if named else Path(file)
     try:
-        return path, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return path, text_of(path)
+    except Unreadable as error:
         subject = f'{kind} "{path.stem}"'
         if not named:
-            reason = error.strerror or str(error) if isinstance(error, OSError) else "it is no text in UTF-8"
-            raise UsageError(f"{subject}: {path} cannot be read ({reason}).") from error
+            raise UsageError(f"{subject}: {path} cannot be read ({error}).") from error
         known = ", ".join(sorted(each.stem for each in folder.glob("*.yaml")))
         raise UsageError(
             f"{subject}: unknown; expected one of {known}.\nGive the path of a file to use {own} of your own."
@@ -204,10 +211,12 @@ def validate_for_node(profile: KubeletProfile, version: KubernetesVersion) -> No
         )
 
 
-def what_a_kubelet_makes_of(profile: KubeletProfile, version: KubernetesVersion) -> Curve | Refusal:
+def what_a_kubelet_makes_of(
+    profile: KubeletProfile, version: KubernetesVersion, form: Form | None = None
+) -> Curve | Refusal:
     """The curve of a node with that profile in a cluster of that version, or the refusal of its kubelet."""
     kubelet = kubelet_version(profile, version)
-    refused = form_of(profile.merged, kubelet).refused
+    refused = (form or form_of(profile.merged, kubelet)).refused
     if refused:
         return Refusal(kind=RefusalKind.FORM, text="; ".join(refused))
     return effective_curve(profile, version, deviations=as_shipped(kubelet))

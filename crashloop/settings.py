@@ -156,6 +156,10 @@ def _check(settings: Settings) -> None:
         url = getattr(settings.downloads, name)
         if not url.startswith(("https://", "http://")):
             raise UsageError(f"{name} {url!r}: expected an address that starts with https:// or http://.")
+    if settings.paths.state_dir.exists() and not settings.paths.state_dir.is_dir():
+        raise UsageError(
+            f"state folder {settings.paths.state_dir}: it is a file.\nSet CRASHLOOP_STATE_DIR to a folder."
+        )
     length = len(os.fsencode(settings.paths.state_dir))
     if length > MAX_STATE_DIR_BYTES:
         raise UsageError(

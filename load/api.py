@@ -2,12 +2,12 @@
 
 import time
 from http.client import responses
-from typing import Protocol
-from urllib.parse import urlencode
+from typing import NamedTuple, Protocol
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
-from geventhttpclient.client import HTTPClientPool
-from locust.contrib.fasthttp import FastHttpSession, FastResponse
+from geventhttpclient.client import HTTPClient
+from geventhttpclient.response import HTTPParseError
 from locust.env import Environment
 
 from crashloop.kube.answers import refusal
@@ -29,6 +29,16 @@ _PATHS = {
 }
 
 _MERGE = "application/strategic-merge-patch+json"
+_METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+"""What is asked for where nobody reads the answer: the API server encodes no pod."""
+
+
+class _Answer(NamedTuple):
+    code: int
+    """0: none came."""
+    body: bytes
+    error: str
+    """Why the request failed, in the API server's words, or in those of the connection."""
 
 
 class _Slices(msgspec.Struct):
@@ -49,8 +59,9 @@ class Api:
         self._log = log
         self._environment = environment
         self._access = access
-        self._sessions: dict[float, FastHttpSession] = {}
-        """By timeout: Locust makes a request's own timeout a parameter of its address."""
+        self._prefix = urlsplit(access.server).path
+        self._clients: dict[float, HTTPClient] = {}
+        """By timeout, which is one of a client. Locust's own session parses addresses and headers anew for every request."""
 
     def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:
         """Create an object, annotated with the time of the request."""
@@ -107,13 +118,13 @@ class Api:
         """The log of a container; None if it cannot be read."""
         path = f"{self._path('Pod')}/{pod}/log?{urlencode({'container': container})}"
         operation, answer = self._sent("log", "GET", path, load, pod, time.time_ns(), None)
-        return None if operation.error else answer.text or ""
+        return None if operation.error else answer.body.decode(errors="replace")
 
     def endpoint_slices(self, service: str, *, load: str) -> list[Json] | None:
         """The EndpointSlices of a Service; None without an answer."""
         path = f"{self._path('EndpointSlice')}?{urlencode({'labelSelector': f'kubernetes.io/service-name={service}'})}"
         operation, answer = self._sent("endpoints", "GET", path, load, service, time.time_ns(), None)
-        return None if operation.error else msgspec.json.decode(answer.text or "", type=_Slices).items
+        return None if operation.error else msgspec.json.decode(answer.body, type=_Slices).items
 
     def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
         sent_ns = time.time_ns()
@@ -137,47 +148,59 @@ class Api:
         intended_ns: int | None = None,
         content_type: str = "application/json",
         timeout_s: float | None = None,
-    ) -> tuple[Operation, FastResponse]:
-        """The operation, and the answer, whose text costs time to decode."""
-        headers = {"Accept": "*/*", "Content-Type": content_type} | self._access.headers()
-        data = None if body is None else msgspec.json.encode(body).decode()
-        session = self._session(ANSWER_S if timeout_s is None else timeout_s)
-        answer = session.request(method, path, name=f"{load}: {what}", data=data, headers=headers)
-        code = answer.status_code or 0
+    ) -> tuple[Operation, _Answer]:
+        """The operation, and the answer."""
+        accept = "*/*" if method == "GET" else _METADATA_ONLY
+        headers = {"Accept": accept, "Content-Type": content_type} | self._access.headers()
+        data = b"" if body is None else msgspec.json.encode(body)
+        answer = self._answer(method, path, data, headers, ANSWER_S if timeout_s is None else timeout_s)
+        took_ns = time.time_ns() - sent_ns
+        self._environment.events.request.fire(
+            request_type=method,
+            name=f"{load}: {what}",
+            response_time=took_ns / 1e6,
+            response_length=len(answer.body),
+            exception=OSError(answer.error) if answer.error else None,
+            context={},
+        )
         operation = Operation(
             load=load,
             what=what,
             pod=name,
             intended_ns=intended_ns,
             sent_ns=sent_ns,
-            took_ns=time.time_ns() - sent_ns,
-            code=code,
-            error="" if 200 <= code < 300 else _reason(answer, code),
+            took_ns=took_ns,
+            code=answer.code,
+            error=answer.error,
         )
         self._log(operation)
         return operation, answer
 
-    def _session(self, timeout_s: float) -> FastHttpSession:
-        if timeout_s not in self._sessions:
-            pool = HTTPClientPool(
+    def _answer(self, method: str, path: str, data: bytes, headers: dict[str, str], timeout_s: float) -> _Answer:
+        try:
+            with self._client(timeout_s).request(method, self._prefix + path, data, headers) as came:
+                code, body = came.status_code, bytes(came.read())
+        except (OSError, HTTPParseError) as error:
+            return _Answer(0, b"", _short(str(error) or type(error).__name__))
+        return _Answer(code, body, "" if 200 <= code < 300 else _reason(code, body))
+
+    def _client(self, timeout_s: float) -> HTTPClient:
+        if timeout_s not in self._clients:
+            self._clients[timeout_s] = HTTPClient.from_url(
+                self._access.server,
                 concurrency=CONNECTIONS,
                 ssl_context_factory=lambda: self._access.tls,
-                insecure=False,
                 network_timeout=timeout_s,
                 connection_timeout=timeout_s,
             )
-            self._sessions[timeout_s] = FastHttpSession(
-                self._access.server, self._environment.events.request, user=None, insecure=False, client_pool=pool
-            )
-        return self._sessions[timeout_s]
+        return self._clients[timeout_s]
 
 
-def _reason(answer: FastResponse, code: int) -> str:
-    """Why a request failed, in the API server's words, which may be long."""
-    if code == 0:
-        # Locust notes an error on what stands for an answer that never came; its types do not have it.
-        said = str(getattr(answer, "error", ""))
-    else:
-        refused = refusal("", code, responses.get(code), (answer.text or "").encode())
-        said = refused.message or refused.reason
+def _reason(code: int, body: bytes) -> str:
+    refused = refusal("", code, responses.get(code), body)
+    return _short(refused.message or refused.reason)
+
+
+def _short(said: str) -> str:
+    """The API server's words may be long."""
     return said[:300] or "without a reason"

@@ -25,12 +25,11 @@ class FileRecords:
 
     def __init__(self, folder: Path, worker: int) -> None:
         self._folder = folder
-        self._operations = folder / f"operations-{worker}.jsonl"
+        # Unbuffered: a line reaches the operating system at once, so that it survives a killed worker.
+        self._operations = (folder / f"operations-{worker}.jsonl").open("ab", buffering=0)
 
     def write(self, operation: Operation) -> None:
-        """It reaches the operating system at once, so that it survives a killed worker."""
-        with self._operations.open("ab") as file:
-            file.write(msgspec.json.encode(operation) + b"\n")
+        self._operations.write(msgspec.json.encode(operation) + b"\n")
 
     def keep_journal(self, pod: str, container: str, text: str) -> None:
         path = journal_path(self._folder, pod, container)

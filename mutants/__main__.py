@@ -13,9 +13,13 @@ import suites.conformance
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
+from crashloop.spec.requirement import Scope
+from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode
-from fixtures.requirements import declared_in
+from fixtures.requirements import declared_in, in_scope
+from mutants import bugs_page
+from mutants.bugs import battery_of, known_of, load_bugs, sources_of
 from mutants.build import ensure_kubelet
 from mutants.data import FOLDER, Battery, load_batteries, load_known, load_sources
 from mutants.live import Batch, cluster
@@ -25,7 +29,7 @@ from mutants.planning import ITSELF, Work, itself
 from mutants.result import Fate, Seen, control_of, with_seen
 from mutants.store import Store
 
-DOCUMENT = FOLDER.parent / "docs" / "mutants.md"
+DOCUMENT, BUGS = (FOLDER.parent / "docs" / name for name in ("mutants.md", "bugs.md"))
 BATCH = 40
 """Mutants of a run directory: a cluster has at most 200 nodes in a recorder's life."""
 DEFAULT_SAMPLE = 200
@@ -39,12 +43,14 @@ class Session:
         self._console = console
         self.settings = resolve_settings()
         self.version = KubernetesVersion.parse(self.settings.versions.kubernetes)
-        self.sources = load_sources(self.version)
-        self.batteries = load_batteries()
-        self.kubelet: MutantKubelet = ensure_kubelet(self.settings, self.version, self.sources, default_progress())
-        self.chosen = sample(self.kubelet.listing.mutants, options.mutants, options.seed)
-        self.store = Store(self.settings.paths.runs_dir, self.kubelet.name)
+        self.bugs = load_bugs(self.version) if options.bugs else ()
+        self.sources = sources_of(self.bugs) if options.bugs else load_sources(self.version)
         self.declared = tuple(declared_in(suites.conformance))
+        self.batteries = load_batteries() | self._batteries_of_bugs()
+        self.kubelet: MutantKubelet = ensure_kubelet(self.settings, self.version, self.sources, default_progress())
+        number = None if options.bugs else options.mutants
+        self.chosen = sample(self.kubelet.listing.mutants, number, options.seed)
+        self.store = Store(self.settings.paths.runs_dir, self.kubelet.name)
         self._ends: float = time.monotonic() + 60 * options.minutes
         self._tried: set[tuple[int, str]] = set()
 
@@ -68,7 +74,7 @@ class Session:
             chosen=self.chosen,
             results={name: result for name, result in results.items() if result.met},
             unfinished=frozenset(each.id for each in self.chosen if self._is_unfinished(each)),
-            known=load_known(),
+            known=known_of(self.bugs, str(self.version)) if self.bugs else load_known(),
         )
 
     @property
@@ -79,11 +85,26 @@ class Session:
         return time.monotonic() > self._ends
 
     def _battery(self, mutant: Mutant) -> Battery:
-        return self.batteries[self.sources.batteries()[mutant.function]]
+        return self.batteries[mutant.id if self.bugs else self.sources.batteries()[mutant.function]]
+
+    def _batteries_of_bugs(self) -> dict[str, Battery]:
+        quick, full = (self._scenarios(scope) for scope in (Scope.QUICK, Scope.FULL))
+        return {each.id: battery_of(each, quick, full) for each in self.bugs}
+
+    def _scenarios(self, scope: Scope) -> tuple[str, ...]:
+        """The pods of a scope, each once."""
+        ours = (each for each in self.declared if isinstance(each.scenario, PodScenario) and in_scope(each, scope))
+        return tuple(dict.fromkeys(each.scenario.name for each in ours))
+
+    def page(self) -> str:
+        """The document of this arm, as markdown."""
+        if self.bugs:
+            return bugs_page.to_markdown(self.bugs, self.report(), self._scenarios(Scope.QUICK))
+        return to_markdown(self.report())
 
     def _pending(self, step: int) -> tuple[Work, ...]:
         """What is to be met in a step by mutants that are alive and not known to be equivalent."""
-        equivalent = load_known().equivalent
+        equivalent = () if self.bugs else load_known().equivalent
         works = []
         for mutant in self.chosen:
             result = self.store.result(mutant)
@@ -115,7 +136,7 @@ class Session:
         try:
             batch.record(self._judged, is_over=self._is_over)
         finally:
-            batch.run.write_text(batch.run.summary_md, to_markdown(self.report()))
+            batch.run.write_text(batch.run.summary_md, self.page())
 
     def _judged(self, work: Work, seen: tuple[Seen, ...]) -> None:
         self._tried |= {(work.number, each.scenario) for each in seen}
@@ -147,12 +168,15 @@ def main() -> int:
         console.print(f"mutants: {error}", markup=False, soft_wrap=True)
         return ExitCode.ERROR
     if options.write:
-        DOCUMENT.write_text(to_markdown(report), encoding="utf-8")
+        (BUGS if options.bugs else DOCUMENT).write_text(session.page(), encoding="utf-8")
+    for lost in report.listing.left_out if options.bugs else ():
+        console.print(f"cannot be put back: {lost.id}: {lost.reason}", markup=False, soft_wrap=True)
     for each in report.surprises:
         console.print(f"survived: {each.id}: {each.before} -> {each.after or 'dropped'}", markup=False, soft_wrap=True)
     for each in report.contradicted:
-        console.print(f"killed: {each.id}: take it off mutants/known.yaml", markup=False, soft_wrap=True)
-    console.print(headline(report), markup=False, soft_wrap=True)
+        where = "`missing` off mutants/bugs" if options.bugs else "it off mutants/known.yaml"
+        console.print(f"killed: {each.id}: take {where}", markup=False, soft_wrap=True)
+    console.print((bugs_page.headline if options.bugs else headline)(report), markup=False, soft_wrap=True)
     if not any(report.of(fate) for fate in Fate):
         return ExitCode.INCONCLUSIVE
     return ExitCode.FAIL if report.surprises or report.contradicted else ExitCode.OK
@@ -170,6 +194,7 @@ def _batches(works: Sequence[Work]) -> Iterator[Sequence[Work]]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
     parser.add_argument("--mutants", type=int, default=DEFAULT_SAMPLE, help="size of the sample (%(default)s)")
+    parser.add_argument("--bugs", action="store_true", help="take the bugs that upstream had instead of a sample")
     parser.add_argument("--seed", type=int, default=0, help="of the lot (%(default)s)")
     parser.add_argument("--battery", choices=["quick", "full"], default="quick", help="(%(default)s)")
     parser.add_argument("--minutes", type=float, default=55.0, help="longest duration of the recording (%(default)s)")

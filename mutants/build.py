@@ -56,7 +56,11 @@ def _make(folder: Path, version: KubernetesVersion, sources: Sources, progress: 
     request = _request(module, sources)
     left_out: dict[str, str] = {}
     while True:
-        mutants = _rewrite(module, request | {"without": list(left_out)})
+        rewritten = _rewrite(module, request | {"without": list(left_out)})
+        if refused := {each.id: each.refused for each in rewritten if each.refused}:
+            left_out |= refused
+            continue
+        mutants = tuple({each.id: each for each in rewritten}.values())
         try:
             with progress.step(f"building a kubelet with {len(mutants)} mutants (about 10 minutes the first time)"):
                 compile_module(module, folder / PROGRAM, version, label, flags=_all_errors(sources))

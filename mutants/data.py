@@ -13,6 +13,21 @@ FOLDER = Path(__file__).parent
 T = TypeVar("T")
 
 
+class Replacement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text that stands once in a function, and the one that takes its place."""
+
+    before: str
+    after: str
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """A mutant that people wrote; edits of several functions with one number are one mutant."""
+
+    number: int
+    id: str
+    changes: tuple[Replacement, ...]
+
+
 class Function(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A function, or a method such as `Backoff.Next`, to make mutants of."""
 
@@ -22,6 +37,8 @@ class Function(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Identifiers; only statements that mention one are changed. Empty: all."""
     constants: tuple[str, ...] = ()
     """Constants of the same file that are changed as if their values stood in the function."""
+    edits: tuple[Edit, ...] = ()
+    """Made instead of all mutants, where there are some."""
 
 
 class SourceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,16 +89,16 @@ def load_sources(version: KubernetesVersion) -> Sources:
     if not path.exists():
         known = ", ".join(sorted(each.stem for each in path.parent.glob("*.yaml")))
         raise UsageError(f"mutants: no list of functions for Kubernetes {version}; there is one for {known}.")
-    return _read(path, Sources)
+    return read(path, Sources)
 
 
 def load_batteries() -> dict[str, Battery]:
-    return _read(FOLDER / "batteries.yaml", dict[str, Battery])
+    return read(FOLDER / "batteries.yaml", dict[str, Battery])
 
 
 def load_known() -> Known:
-    return _read(FOLDER / "known.yaml", Known)
+    return read(FOLDER / "known.yaml", Known)
 
 
-def _read(path: Path, kind: type[T]) -> T:
+def read(path: Path, kind: type[T]) -> T:
     return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), kind)

@@ -21,10 +21,12 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     after: str
     """Empty: the statement was dropped."""
+    refused: str = ""
+    """Why the edit of this mutant cannot be made."""
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant that does not compile."""
+    """A mutant that does not compile, or whose edit cannot be made."""
 
     id: str
     reason: str

@@ -138,7 +138,7 @@ def _functions(report: Report) -> Iterator[str]:
         for name in (function.name for function in file.functions)
     ]
     header = ("File", "Function", "made", "killed", "survived", "undecided", "not finished", "equivalent")
-    yield from _section("By function", *_table(header, rows))
+    yield from _section("By function", *table(header, rows))
 
 
 def _requirements(report: Report) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _requirements(report: Report) -> Iterator[str]:
         "Killed by",
         "A mutant meets no further scenarios once one has killed it, so a low number is not a weak requirement.",
         "",
-        *_table(("Requirement", "mutants", "of these by no other"), rows),
+        *table(("Requirement", "mutants", "of these by no other"), rows),
     )
 
 
@@ -189,14 +189,14 @@ def _equivalent(report: Report) -> Iterator[str]:
 
 def _left_out(report: Report) -> Iterator[str]:
     reasons = Counter(_kind(each.reason) for each in report.listing.left_out)
-    yield from _section("Left out", *_table(("The compiler says", "mutants"), _by_number(reasons)))
+    yield from _section("Left out", *table(("The compiler says", "mutants"), _by_number(reasons)))
 
 
 def _section(title: str, *lines: str) -> Iterator[str]:
     yield from (f"## {title}", "", *lines, "")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     yield f"| {' | '.join(header)} |"
     yield "|---" * len(header) + "|"
     yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
@@ -204,8 +204,8 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[
 
 def _mutants(mutants: Sequence[Mutant], about: str, texts: Mapping[str, str]) -> Iterator[str]:
     ordered = sorted(mutants, key=lambda mutant: mutant.number)
-    rows = [(each.id, _change(each), _cell(texts.get(each.id, ""))) for each in ordered]
-    yield from _table(("Mutant", "change", about), rows) if rows else ("None.",)
+    rows = [(each.id, _change(each), cell(texts.get(each.id, ""))) for each in ordered]
+    yield from table(("Mutant", "change", about), rows) if rows else ("None.",)
 
 
 def _by_number(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -214,11 +214,11 @@ def _by_number(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _change(mutant: Mutant) -> str:
-    after = f"`{_cell(mutant.after)}`" if mutant.after else "dropped"
-    return f"`{_cell(mutant.before)}` → {after}"
+    after = f"`{cell(mutant.after)}`" if mutant.after else "dropped"
+    return f"`{cell(mutant.before)}` → {after}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 

@@ -29,9 +29,6 @@ from suites import conformance
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "coverage.md"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
-"""What the overview stands between in the README."""
 
 CHECKS = "crashloop/stress/checks.py"
 EVERY_POD = "crashloop/checks/everywhere.py"
@@ -117,32 +114,21 @@ def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]])
     return "\n".join(lines) + "\n"
 
 
-def in_readme(readme: str, topics: Iterable[Topic]) -> str:
-    """The README with the overview as it is now. Raises ValueError if its two marks are missing."""
-    before, _, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise ValueError(f"README.md: expected {BEGIN} and, after it, {END}")
-    return "\n".join((f"{before}{BEGIN}", *_overview(tuple(topics)), f"{END}{after}"))
-
-
 def main(arguments: list[str] | None = None) -> int:
     """The command. Returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.coverage", description="Coverage of the requirements.")
-    parser.add_argument("--write", action="store_true", help="write docs/coverage.md and the README's table")
+    parser.add_argument("--write", action="store_true", help="write docs/coverage.md")
     options = parser.parse_args(arguments)
     tests = citations()
-    readme = README.read_text(encoding="utf-8")
-    pages = {DOCUMENT: to_markdown(load_topics(), tests), README: in_readme(readme, load_topics())}
+    text = to_markdown(load_topics(), tests)
     found = [
         *disagreements(load_requirements(), tests),
         *too_narrow(load_requirements(), declared_in(conformance)),
     ]
-    for path, text in pages.items():
-        if options.write:
-            path.write_text(text, encoding="utf-8")
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            found.append(f"{path.name} is out of date; write it with --write.")
+    if options.write:
+        DOCUMENT.write_text(text, encoding="utf-8")
+    elif not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text:
+        found.append(f"{DOCUMENT.name} is out of date; write it with --write.")
     states = Counter(requirement.state for requirement in load_requirements().values())
     counts = ", ".join(f"{states[state]} {state}" for state in State)
     sys.stdout.writelines(f"{sentence}\n" for sentence in (*found, f"requirements: {counts}"))

@@ -39,6 +39,8 @@ _SINCE = re.compile(r'MustParse\("(\d+)\.(\d+)"\)')
 _STAGE = re.compile(r"PreRelease: *(?:\w+\.)?(\w+)")
 STAGES = {"Alpha": "alpha", "Beta": "beta", "GA": "stable", "Deprecated": "deprecated"}
 _NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+): +\{([^}]+)\}", re.MULTILINE)
+_NEEDED = re.compile(r"(\w+)\)?(?=\s*(?:,|$))")
+"""The last name of each: `A`, `package.A` or `featuregate.Feature(package.A)`."""
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\t\w+ +(\S+) +`json:"(\w+)', re.MULTILINE)
 _NAMED = re.compile(r"^type (\w+) (string|int32)$", re.MULTILINE)
@@ -58,7 +60,10 @@ def module(path: str, release: str) -> Path:
 
 
 def gates(release: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The state of each gate that a release has, and the gates that a gate needs there."""
+    """The state of each gate that a release has, and the gates that a gate needs there.
+
+    Raises ValueError for a need that is no gate of the sources.
+    """
     texts = [
         (module(path, release) / file).read_text(encoding="utf-8")
         for path, files in GATE_FILES.items()
@@ -74,8 +79,9 @@ def gates(release: str) -> tuple[dict[str, str], dict[str, list[str]]]:
                 states.setdefault(names.get(constant, constant), state)
         table = text.partition("FeatureGateDependencies = ")[2].partition("\n}\n")[0]
         for constant, listed in _NEEDS.findall(table):
-            wanted = [each.strip().rpartition(".")[2] for each in listed.split(",") if each.strip()]
-            needs[names.get(constant, constant)] = [names.get(each, each) for each in wanted]
+            needs[names.get(constant, constant)] = [names.get(each, each) for each in _NEEDED.findall(listed)]
+    if unknown := {each for wanted in needs.values() for each in wanted} - states.keys():
+        raise ValueError(f"{release}: gates need {', '.join(sorted(unknown))}, which the sources do not define.")
     return states, dict(sorted(needs.items()))
 
 

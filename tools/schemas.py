@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from crashloop.alerts.answer import ALERTS_FORMAT, Alerts
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.comparison.comparison import COMPARISON_FORMAT, Comparison
 from crashloop.comparison.matrix import MATRIX_FORMAT, Matrix
@@ -31,6 +32,7 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "history-line": (Event, "a line of history/<scenario>.jsonl", None),
     "observation": (Observation, "observe.json", OBSERVATION_FORMAT),
     "results": (Results, "results.json", RESULTS_FORMAT),
+    "alerts": (Alerts, "the output of alerts --json", ALERTS_FORMAT),
     "why": (WhyAnswer, "the output of why --json", WHY_FORMAT),
     "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
     "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),

@@ -11,6 +11,7 @@ when the delay is over, up to 1.34 and after a start that failed 10 s to 16 s la
 completeWork). Events of the pod make it look as well: its sandbox and an exit.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 
@@ -198,8 +199,7 @@ def _ends_ns(case: Case, free: _FreeToStart, first: Fact | None) -> int:
 
 def _retried(case: Case, spec: Container, free: _FreeToStart, first: Fact | None, ends_ns: int) -> Iterator[Finding]:
     """A first instance before its object was there, or later than the kubelet tries again."""
-    beside = any(each.program.exits for each in case.scenario.pod.containers if each is not spec)
-    bound_s = retry_s(case.prediction.deviations, beside_backoff=beside)
+    bound_s = retry_s(case.prediction.deviations, _delays_beside(case, spec, free.t_ns))
     waited_s = (ends_ns - free.t_ns) / 1e9
     lines = (free.line, *((first.line,) if first else ()))
     if first is not None and ends_ns < free.back_ns:
@@ -221,6 +221,16 @@ def _retried(case: Case, spec: Container, free: _FreeToStart, first: Fact | None
         # The next attempt is counted from the end of the sync that failed, which the host may have held up as well.
         doubt = excuse(case, (free.t_ns, ends_ns), 0.0, waited_s - bound_s)
     yield fail_unless(doubt, f"{sentence}.", *lines)
+
+
+def _delays_beside(case: Case, spec: Container, free_ns: int) -> Iterator[tuple[float, float]]:
+    """The waits of other containers that had begun when a start could succeed: how long after that each ended, and its length."""
+    for other in case.scenario.pod.containers:
+        for before, after in pairwise((*ran(case.pod, other.name), None) if other is not spec else ()):
+            if before is None or before.exit_ns is None or before.exit_ns > free_ns:
+                continue
+            ends_ns = math.inf if after is None or after.begun_ns is None else after.begun_ns
+            yield (ends_ns - free_ns) / 1e9, (ends_ns - before.exit_ns) / 1e9
 
 
 BY_EVENTS = 3

@@ -15,13 +15,13 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decided, Decision
-from crashloop.restarts.case import Case
+from crashloop.restarts.case import CHANGES, Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns, watched_s, why_it_ended
 from crashloop.restarts.lives import exited_by_itself, ran, was_killed
 from crashloop.restarts.owed import decided_after
 from crashloop.restarts.restart import Restart, restarts_of
 from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
-from crashloop.spec.intervention import RESTART_THE_KUBELET
+from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
@@ -258,15 +258,17 @@ def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:
 def check_runs_on(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST run on when another one of its pod exits, its readiness probe fails, or its kubelet restarts.
 
-    Left out are those that are asked to end: with a liveness or startup probe or a hook, those of a pod with
-    RestartAllContainers or with interventions beyond restarts of the kubelet, and all of a pod that ends: one that starts no
-    container any more.
+    Left out are those that are asked to end: with a liveness or startup probe or a hook, with another image or size, whose record
+    is removed, those of a pod with RestartAllContainers or with interventions beyond these and restarts of the kubelet, and all
+    of a pod that ends: one that starts no container any more.
     """
-    if case.restarts_all or any(each.action not in RESTART_THE_KUBELET for each in case.scenario.interventions):
+    spare = (*RESTART_THE_KUBELET, *CHANGES, InterventionKind.REMOVE_CONTAINER)
+    if case.restarts_all or any(each.action not in spare for each in case.scenario.interventions):
         return
     for life in lives(case):
         seen["spared"] += sum(1 for _ in _exits_beside(case, life))
-        is_asked = life.spec.killing_probes or life.spec.post_start
+        name = life.spec.name
+        is_asked = life.spec.killing_probes or life.spec.post_start or case.is_removed(name) or case.is_changed(name)
         if not is_asked and was_killed(case, life.spec.name, life.number, life.instance):
             yield from _unasked(case, life)
 

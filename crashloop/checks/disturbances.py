@@ -15,7 +15,7 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import latest_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost, why_it_ended
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.outages import (
@@ -31,6 +31,10 @@ from crashloop.spec.pod import Container, ProbeKind
 from crashloop.words import at_lines, seconds
 
 LEAST_AWAY_S = 20.0
+KNOWN_AFTER_NS = 3_000_000_000
+"""What began so shortly before a change may have been made of what is new already."""
+ENDED_WITHIN_S = 30.0
+"""The kubelet hears of another image at once, looks at the pod once a second, and has its grace period to end a container."""
 
 
 @checker(
@@ -55,6 +59,33 @@ def check_outages_as_planned(case: Case, _: Seen) -> Iterator[Finding]:
     for each, done in _planned(case, NEED_OWN_CONTROL_PLANE):
         if done is None or not done.ok:
             yield _not_carried_out(" ".join((each.action, *filter(None, [each.arguments.get("component")]))), done)
+
+
+@checker("takes-new-image", Need("changed_images", 1, "change", "of the image of a container that ran", is_shown=False))
+def check_takes_new_image(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A container that runs MUST be ended once its image changes; whether it then starts again is for restart-decision."""
+    changes = [done for _, done in _planned(case, {InterventionKind.CHANGE_IMAGE}) if done is not None and done.ok]
+    for done in changes:
+        name = str((done.data.arguments or {}).get("container"))
+        ran_then = [
+            each
+            for each in ran(case.pod, name)
+            if (each.begun_ns or 0) <= done.t_ns - KNOWN_AFTER_NS and (each.exit_ns is None or each.exit_ns > done.t_ns)
+        ]
+        seen["changed_images"] += len(ran_then[:1])
+        for each in ran_then[:1]:
+            ended_ns = case.recording.end_ns if each.exit_ns is None else each.exit_ns
+            late_s = (ended_ns - done.t_ns) / 1e9 - ENDED_WITHIN_S
+            if late_s <= 0:
+                continue
+            lines = (done.line, *each.lines[:1])
+            sentence = (
+                f'"{name}" ran on for {seconds(late_s + ENDED_WITHIN_S)} after its image had changed {at_lines(lines)}; '
+                f"{seconds(ENDED_WITHIN_S)} are enough to end it."
+            )
+            unseen = unseen_exit(case, case.pod, done.t_ns, ended_ns)
+            doubt = unseen and f"Its exit could have gone unseen: {unseen}"
+            yield fail_unless(doubt or excuse(case, (done.t_ns, ended_ns), 0.0, late_s), sentence, *lines)
 
 
 def _planned(case: Case, actions: Collection[InterventionKind]) -> Iterator[tuple[Intervention, Done | None]]:

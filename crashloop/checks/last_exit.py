@@ -32,6 +32,7 @@ from crashloop.restarts.lives import collected_early, ran
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
 
 _WORDS = re.compile(r"(?:.*: )?(?P<container>\S+) life \d+", re.DOTALL)
@@ -133,7 +134,7 @@ def _previous(
     pod, spec, status, report = statement
     last, previous = report.last_state, pod.instances(spec.name)[present.ordinal - 1]
     purged = case.lost_sandbox(previous, present) and previous.removed is not None
-    if purged and last is None and may_be_hidden(spec, case.prediction.deviations):
+    if purged and (last is None or _is_of_none(last)) and may_be_hidden(spec, case.prediction.deviations):
         return
     if last is None or last.kind != "terminated":
         said = f'a status of "{spec.name}" {at_lines([status.line])} shows no last exit'
@@ -156,6 +157,11 @@ def _previous(
         may_be = (due, code) if reset is not None and not reset.sure else (due,)
         if due is not None and last.exit_code not in may_be:
             yield _other_code(statement, last, previous, due)
+
+
+def _is_of_none(last: ContainerState) -> bool:
+    """Whether it is what a kubelet states that does not know how a container ended: 137, of no instance."""
+    return not last.container_id and last.exit_code == KILLED
 
 
 def _forgotten(collected: Fact | None) -> str | None:

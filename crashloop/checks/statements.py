@@ -10,7 +10,6 @@ pod is looked at every second, and else about when the delay is over (crashloop.
 a status shows of a delay, its reason, message and order, so that is only reported.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -28,12 +27,13 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
 from crashloop.restarts.restart import Restart, restarts
-from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.duration import stated_backoff_s
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, count, seconds
 
 ON_ITS_WAY_NS = 1_000_000_000
 """A status of the sync that starts a container may arrive after the start."""
-_MESSAGE = re.compile(r"back-off (\S+) restarting failed container")
 THAT_CAN_SHOW = Need("delays", 3, "delay", "that can show", is_shown=False)
 
 
@@ -66,7 +66,7 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
     for _, _, status, report in stated:
         known = bisect_right(created_ns, status.t_ns)
         # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
-        waits = (case.restarts_all or case.is_removed(name)) and _is_of_none(report)
+        waits = (case.restarts_all or case.is_removed(name) or _may_be_purged(case, name)) and _is_of_none(report)
         if report.restart_count <= max(known - 1, 0) + waits:
             continue
         if not seen_by_runtime and report.restart_count < len(instances):
@@ -81,6 +81,12 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
             doubt = "The wall clock jumped meanwhile"
         yield fail_unless(doubt, sentence, status.line)
         return
+
+
+def _may_be_purged(case: Case, name: str) -> bool:
+    """Whether the container may be removed for another sandbox: kuberuntime_container.go@v1.37.1 purgeInitContainers."""
+    kills = (each.action == InterventionKind.KILL_SANDBOX for each in case.scenario.interventions)
+    return case.scenario.pod.container(name).kind is ContainerKind.INIT and any(kills)
 
 
 def _is_of_none(report: ContainerReport) -> bool:
@@ -105,7 +111,7 @@ def _count_falls(stated: Sequence[Statement]) -> Iterator[Finding]:
 
 
 def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
-    """The first status that says an instance runs, and counts more or fewer restarts than made that instance.
+    """The first status that says an instance runs, or could not, and counts more or fewer restarts than made that instance.
 
     The container id names the instance, so no delay on the way of the status explains the difference.
     """
@@ -114,15 +120,17 @@ def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[S
     instances = pod.instances(name)
     by_id = {each.container_id: each for each in instances if each.container_id is not None}
     for _, _, status, report in stated:
-        instance = by_id.get(report.container_id) if report.state.kind == "running" else None
+        instance = by_id.get(report.container_id)
         if instance is None or instance.ordinal == report.restart_count:
+            continue
+        if report.state.kind != "running" and not instance.was_refused:
             continue
         if report.restart_count < instance.ordinal and _counted_anew(case, name, instances[: instance.ordinal + 1]):
             continue
         lines = (*instance.lines[:1], status.line)
         sentence = (
             f'the status said restartCount {report.restart_count} of "{name}" while the instance of restart '
-            f"{instance.ordinal} ran {at_lines(lines)}."
+            f"{instance.ordinal} {'was refused' if instance.was_refused else 'ran'} {at_lines(lines)}."
         )
         blind = blind_spot(case, pod, instances, case.recording.begin_ns, status.t_ns)
         yield fail_unless(blind and f"An earlier one could have gone unseen: {blind}", sentence, *lines)
@@ -202,7 +210,7 @@ def check_back_off_message(case: Case, seen: Seen) -> Iterator[Finding]:
             continue
         seen["delays"] += 1
         messages[delay.name] = shown.message
-        named_s, line = _named_s(shown.message), shown.status.line
+        named_s, line = stated_backoff_s(shown.message), shown.status.line
         if named_s != delay.due.delay_s:
             said = "no delay" if named_s is None else seconds(named_s)
             sentence = f"before {delay.name} a status named {said} {at_lines([line])}"
@@ -261,14 +269,6 @@ def _shows_by_s(case: Case, delay: Restart) -> float | None:
     others = prediction.containers[delay.container].other_sync_sources
     version = prediction.at_first.version
     return shows_by_s(delay.due.delay_s, version, mode=prediction.mode, other_sync_sources=others)
-
-
-def _named_s(message: str) -> float | None:
-    found = _MESSAGE.search(message)
-    try:
-        return None if found is None else parse_duration_ns(found[1]) / 1e9
-    except NotADuration:
-        return None
 
 
 def _label(state: ContainerState) -> str:

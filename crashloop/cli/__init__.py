@@ -1,25 +1,48 @@
 """The command line: clusters, runs, analysis, comparison, and the host."""
 
 import os
+import signal
 import sys
-import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
 from crashloop import __version__
-from crashloop.cli import catalogue, clusters, compare, observe, predict, runs, stress, why
+from crashloop.cli import alerts, catalogue, clusters, compare, observe, predict, runs, stress, why
 from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
+
+class _Commands(TyperGroup):
+    """The list of commands is plain text, so that it comes at once; rich shows the help of one command."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """By what a command needs."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            if not command.hidden:
+                panel = getattr(command, "rich_help_panel", None)
+                panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(
+                    (name, command.get_short_help_str(90))
+                )
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Conformance and stress suite for how Kubernetes restarts crashing containers.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 130},
 )
 NEEDS_NOTHING, READS_A_CLUSTER, MAKES_A_CLUSTER, READS_RUNS = (
     "Needs nothing",
@@ -29,7 +52,7 @@ NEEDS_NOTHING, READS_A_CLUSTER, MAKES_A_CLUSTER, READS_RUNS = (
 )
 _run, *_of_runs = runs.COMMANDS
 for panel, commands in (
-    (NEEDS_NOTHING, (*predict.COMMANDS, *catalogue.COMMANDS)),
+    (NEEDS_NOTHING, (*predict.COMMANDS, *alerts.COMMANDS, *catalogue.COMMANDS)),
     (READS_A_CLUSTER, (*why.COMMANDS, *observe.COMMANDS)),
     (MAKES_A_CLUSTER, (_run, *stress.COMMANDS, *clusters.COMMANDS, *clusters.HOST_COMMANDS)),
     (READS_RUNS, (*_of_runs, *compare.COMMANDS, *compare.EXPORT_COMMANDS)),
@@ -60,6 +83,10 @@ def main() -> None:
     sys.exit(_exit_code())
 
 
+_PIPE_CLOSED = 128 + signal.SIGPIPE
+"""What a shell shows for any program whose reader has ended, such as `head`: no fault of this suite."""
+
+
 def _exit_code() -> int:
     _open_streams()
     try:
@@ -74,7 +101,7 @@ def _exit_code() -> int:
             return ExitCode.USAGE
         except SystemExit as ended:
             if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes
-                return ExitCode.ERROR
+                return _PIPE_CLOSED
             sys.stdout.flush()
             return _code_of(ended)
     except UsageError as error:
@@ -86,10 +113,15 @@ def _exit_code() -> int:
         return ExitCode.INTERRUPTED
     except ModuleNotFoundError as error:
         _say(missing(error, needed_by="this command"))
+    except BrokenPipeError:
+        _drop_output()
+        return _PIPE_CLOSED
     except OSError as error:
         _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         _drop_output()
     except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
+        import traceback
+
         traceback.print_exc()
         _say("the traceback above shows a fault of crashloop itself, and no verdict.")
     return ExitCode.ERROR
@@ -116,4 +148,8 @@ def _drop_output() -> None:
 
 
 def _say(message: str) -> None:
-    Console(stderr=True, highlight=False).print(f"crashloop: {message}", markup=False, soft_wrap=True)
+    from rich.console import Console
+
+    from crashloop.report.text import printable
+
+    Console(stderr=True, highlight=False).print(f"crashloop: {printable(message)}", markup=False, soft_wrap=True)

@@ -83,18 +83,19 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
 def _tests(identifier: str) -> Iterator[tuple[str, str]]:
     from crashloop.run.selection import requirements_with_tests
 
-    for each in requirements_with_tests().get(identifier, ()):
+    for each in requirements_with_tests(text=f'("{identifier}")').get(identifier, ()):
         yield "test", f"{each.path}::{each.test}"
 
 
 def _last_verdicts(identifier: str) -> Iterator[tuple[str, str]]:
     """From runs/latest, if there is a run."""
-    from crashloop.run.analysis import published
-    from crashloop.rundir import RunDir
     from crashloop.settings import resolve_settings
 
     latest = resolve_settings().paths.runs_dir / "latest"
     if (latest / "results.json").exists():
+        from crashloop.run.analysis import published
+        from crashloop.rundir import RunDir
+
         try:
             verdicts = published(RunDir(latest)).verdicts
         except UsageError as error:
@@ -118,7 +119,8 @@ def check(
     """
     from crashloop.cluster.binaries.skew import check_supported
     from crashloop.kubelet_files import CHECKED
-    from crashloop.run.profile_check import UNREADABLE, Row, checked
+    from crashloop.report.text import printable
+    from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 
@@ -126,12 +128,15 @@ def check(
     check_supported("--kubernetes-version", version)
     rows = [checked(each, version) for each in profiles]
     if as_json:
-        print_json([each.document() for each in rows])
+        print_json(rows)
     else:
-        print_table(("profile", "Kubernetes", "", "delays, or why not"), [Row.shown(each) for each in rows])
+        print_table(
+            ("profile", "Kubernetes", "", "delays, or why not"),
+            [(each.profile, each.kubernetes, each.outcome, each.text) for each in rows],
+        )
         for each in rows:
             for note in each.notes:
-                out.print(f"{each.profile}: {note}.")
+                out.print(printable(f"{each.profile}: {note}."), markup=False)
         out.print(CHECKED)
     outcomes = {each.outcome for each in rows}
     raise typer.Exit(

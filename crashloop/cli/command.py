@@ -1,15 +1,13 @@
 """A command of the command line: declared beside its function, registered in crashloop.cli; its options, durations among them."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from crashloop.errors import UsageError
 from crashloop.run.options import KUBERNETES_HELP, MAKERS, RunOption
@@ -17,7 +15,24 @@ from crashloop.words import aligned
 
 if not os.environ.get("COLUMNS", "unset").strip("0"):
     del os.environ["COLUMNS"]  # 0 means that no width is known; at a width of 0 rich prints nothing
-out = Console(highlight=False)
+
+
+class _Out:
+    """Imports rich when something is printed: `--help` needs none."""
+
+    def __getattr__(self, name: str) -> Any:
+        from rich.console import Console
+
+        self.__dict__["_console"] = console = self.__dict__.get("_console") or Console(highlight=False)
+        return getattr(console, name)
+
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    out: Console
+else:
+    out = _Out()
 """Standard output: results only. Progress goes to standard error."""
 
 KubernetesVersionOption = Annotated[
@@ -36,12 +51,21 @@ def print_json(value: Any) -> None:
     """Print a struct, or plain data, independent of the terminal's width."""
     import msgspec
 
-    out.file.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file need not be UTF-8
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode(errors="replace")
+    out.file.write(msgspec.json.format(text).decode() + "\n")
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, console: Console = out) -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, console: "Console" = out) -> None:
     """Print columns: a terminal folds long words at its width, and a file has one line per row. An empty header is left out."""
-    lines = list(rows)
+    from rich.markup import escape
+    from rich.table import Table
+
+    from crashloop.report.text import printable
+
+    lines = [[printable(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         for text in aligned([header, *lines] if any(header) else lines):
             console.print(text, markup=False, soft_wrap=True)

@@ -103,6 +103,8 @@ def _expected(options: list[str]) -> "dict[str, KubeletProfile]":
         node, separator, profile = option.partition("=")
         if not (node and separator and profile):
             raise UsageError(f"--expect {option!r}: expected NODE=PROFILE, such as worker-1=max-10s.")
+        if node in found:
+            raise UsageError(f"--expect {option!r}: {node!r} has an expectation already; a node has one.")
         found[node] = load_profile(profile)
     return found
 

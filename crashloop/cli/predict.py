@@ -11,6 +11,7 @@ from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
+    from crashloop.observe.fleet import Fleet
     from crashloop.spec.profile import KubeletProfile
     from crashloop.spec.version import KubernetesVersion
 
@@ -29,7 +30,9 @@ def predict(
             metavar="PROFILE", help="Kubelet profile (name or file) whose curve the nodes follow, instead of --max."
         ),
     ] = None,
-    nodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Nodes of the cluster.")] = 1,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=100_000, metavar="N", help="Nodes of the cluster. Default: 1.")
+    ] = None,
     pods: Annotated[
         int | None,
         typer.Option(
@@ -55,6 +58,17 @@ def predict(
         float | None,
         typer.Option(min=0.1, max=1024, metavar="N", help="Cores of each node. Default: as many as were measured."),
     ] = None,
+    from_cluster: Annotated[
+        bool,
+        typer.Option(
+            "--from-cluster", help="Read nodes, cores, pods and those that crash now from a cluster (two lists)."
+        ),
+    ] = False,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="For --from-cluster. Default: $KUBECONFIG, else ~/.kube/config."),
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")] = None,
     kube_api_qps: Annotated[
         float,
         typer.Option("--kube-api-qps", min=0.1, max=100_000, metavar="N", help="Client rate limit of the kubelets."),
@@ -75,6 +89,7 @@ def predict(
         claim_sentences,
         cost_rows,
         every_pod_sentence,
+        fits_sentence,
         headline,
         limit_rows,
         limit_sentences,
@@ -85,11 +100,22 @@ def predict(
     )
 
     measured = MEASURED if costs is None else read_costs(_read(costs), name=str(costs))
+    seen = None
+    if from_cluster:
+        seen = _fleet(kubeconfig, context)
+        nodes, cores = nodes or seen.nodes, seen.cores if cores is None else cores
+        if crashing is None and pods is None:
+            crashing_pods_in_all = crashing_pods_in_all or seen.crashing
+        kubernetes_version = kubernetes_version or seen.oldest
+    elif kubeconfig is not None or context is not None:
+        raise UsageError("--kubeconfig, --context: only with --from-cluster.")
+    nodes = nodes or 1
     number = crashing_pods(nodes, pods, share=crashing, number=crashing_pods_in_all)
     placed = spread(number, nodes)
     load = CrashLoad(
         nodes=placed.nodes,
         pods=placed.pods,
+        one_less_on=placed.one_less_on,
         of_nodes=nodes,
         of_pods=FULL_NODE if pods is None and crashing is not None else pods,
         curve=_curve(_configured(profile, maximum, kubernetes_version), kubernetes_version),
@@ -107,7 +133,9 @@ def predict(
         print_table(_CLAIMS, claim_rows(found.claims))
         _say(claim_sentences(measured))
         return
-    _say((headline(found), *every_pod_sentence(found)))
+    _say(
+        (fits_sentence(found), headline(found), *([] if seen is None else [seen.in_words]), *every_pod_sentence(found))
+    )
     for columns, rows in (
         (_RATES, rate_rows(found)),
         (_COSTS, cost_rows(found)),
@@ -137,6 +165,20 @@ _CLAIMS = ("KEP", "number", "says", "computed", "at measured costs", "unit", "co
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         out.print(sentence, soft_wrap=not out.is_terminal)
+
+
+def _fleet(kubeconfig: Path | None, context: str | None) -> "Fleet":
+    """Raises UsageError for a cluster where nothing crashes, as there is nothing to predict from."""
+    import os
+    from contextlib import closing
+
+    from crashloop.kube.client import KubeApi
+    from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.observe.fleet import read_fleet
+
+    named = default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ)
+    with closing(KubeApi(named, context=context)) as api:
+        return read_fleet(api)
 
 
 def _configured(profile: str | None, maximum: str | None, version: str | None) -> "KubeletProfile":
@@ -188,10 +230,12 @@ def _life_s(text: str) -> float:
 
 
 def _read(path: Path) -> bytes:
+    from crashloop.yaml_text import Unreadable, text_of
+
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"costs {path}: cannot be read ({error.strerror}).") from error
+        return text_of(path).encode()
+    except Unreadable as error:
+        raise UsageError(f"costs {path}: cannot be read ({error}).") from error
 
 
 COMMANDS = (Command(predict),)

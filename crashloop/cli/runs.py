@@ -87,10 +87,13 @@ class _Crash:
 
 def _pytest_settings() -> list[str]:
     """pyproject.toml is named: pytest looks for it only above the paths among its arguments."""
-    settings = [f"--rootdir={HOME}", f"--config-file={HOME / 'pyproject.toml'}"]
+    settings = [f"--rootdir={HOME}", f"--config-file={HOME / 'pyproject.toml'}", *_UNUSED]
     # The versions of an installation are not those of requirements.lock, and a newer one may warn.
     return [*settings, "-W", "default"] if IS_INSTALLED else settings
 
+
+_UNUSED = ("-p", "no:hypothesispytest", "-p", "no:syrupy")
+"""Plugins of self-tests, which take longer to import than a selected scenario to collect."""
 
 _EXIT_CODES = {4: ExitCode.USAGE, 5: ExitCode.USAGE}
 """Of pytest's own (pytest.ExitCode): usage error, no tests. The others are replaced by fixtures/run.py."""

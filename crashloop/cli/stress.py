@@ -23,8 +23,25 @@ def of_existing(name: str) -> Any:
 
 def stress(
     profile: Annotated[
-        str, typer.Argument(metavar="PROFILE", help="A name of manifests/stress, or the path of a file.")
+        str,
+        typer.Argument(
+            metavar="PROFILE|MANIFEST",
+            help="A name of manifests/stress, or the path of a file: also a Deployment or the like.",
+        ),
     ] = "quick",
+    pods: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Pods of MANIFEST that crash on one node. Default: 40."),
+    ] = None,
+    kubelet_profile: Annotated[
+        str | None, typer.Option("--profile", metavar="PROFILE", help="Kubelet profile of that node. Default: stock.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print nodes, loads and stages, and what of a manifest is replaced; start nothing."
+        ),
+    ] = False,
     provider: Annotated[
         str, typer.Option("--provider", metavar=f"<{'|'.join(PROVIDERS)}>", help="What provides the cluster.")
     ] = "local",
@@ -114,12 +131,23 @@ def stress(
     from crashloop.progress import default_progress
     from crashloop.report.stress.document import stress_document
     from crashloop.report.terminal import render
+    from crashloop.report.text import printable
     from crashloop.run.existing import existing_options
     from crashloop.run.options import check_provider
     from crashloop.rundir import folder_named
     from crashloop.stress.highest_rate import counts_of
     from crashloop.stress.lent_nodes import number_of
-    from crashloop.stress.run import StressOptions, check_narrowing, ended_by_signals, narrowing, run_stress, worst_code
+    from crashloop.stress.run import (
+        StressOptions,
+        check_narrowing,
+        ended_by_signals,
+        narrowing,
+        plan_in_words,
+        plan_stress,
+        replaced_in,
+        run_stress,
+        worst_code,
+    )
 
     given: dict[str, Any] = {
         "kubeconfig": kubeconfig,
@@ -141,6 +169,8 @@ def stress(
     progress = default_progress()
     options = StressOptions(
         profile=profile,
+        pods=pods,
+        kubelet_profile=kubelet_profile,
         steps=() if steps is None else counts_of(steps),
         placement=placement,
         provider=provider,
@@ -156,6 +186,11 @@ def stress(
         spread_over=None if spread_over is None else number_of(spread_over),
         image_archives=tuple(str(each.absolute()) for each in image_archive or ()),
     )
+    if dry_run:
+        plan = plan_stress(options)
+        for line in (*plan_in_words(plan), *replaced_in(plan)):
+            out.print(printable(line), markup=False, soft_wrap=True)
+        return
     if web:
         progress.console.print(f"Locust's web UI: http://127.0.0.1:{web_port}", soft_wrap=True)
 
@@ -186,6 +221,10 @@ STRESS_EPILOG = epilog(
     Example("crashloop stress demand --placement 1", "the same servers, each on the other of two nodes"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),
+    Example(
+        "crashloop stress ./deployment.yaml --pods 40 --profile max-10s --dry-run",
+        "your own Deployment: what would run",
+    ),
     Example("crashloop stress ./mine.yaml --image-archive app.tar", "your own image, by `template:` of a load"),
     Example(
         "crashloop stress --workers 2 --listen 192.0.2.7 --provider existing --kubeconfig FILE",

@@ -6,8 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.console import Console
-
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +46,8 @@ def mention_damage(run_dir: Path) -> None:
 
 def mention(sentence: str) -> None:
     """A note on standard error."""
+    from rich.console import Console
+
     Console(stderr=True, highlight=False).print(f"crashloop: {sentence}", markup=False, soft_wrap=True)
 
 

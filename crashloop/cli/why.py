@@ -42,6 +42,7 @@ def why(
     """Explain a pod's crash loop: delay, last exit, next start, and what each restart rule would do."""
     from crashloop.kube.client import KubeApi
     from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.report.text import printable
     from crashloop.run.options import check_objects
     from crashloop.spec.version import KubernetesVersion
     from crashloop.why.answer import WhyAnswer, answer_of
@@ -71,7 +72,7 @@ def why(
         print_json(answer)
         return
     for line in _lines(answer.containers, answer.asked_at):
-        out.print(line, markup=False, soft_wrap=not out.is_terminal)
+        out.print(printable(line), markup=False, soft_wrap=True)
 
 
 def _setting(version: "KubernetesVersion | None", profile: str | None, api: object, node: str | None) -> "Setting":

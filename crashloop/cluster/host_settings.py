@@ -37,12 +37,17 @@ MADE_BY_DOCKER = ("/lib/modules",)
 log = logging.getLogger(__name__)
 
 
+_HANDED_DOWN = "cgroup.subtree_control"
+
+
 class RecordedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """host-settings.json."""
 
     sysctls: dict[str, str]
     missing_folders: tuple[str, ...]
     """Those of HOST_FOLDERS and MADE_BY_DOCKER that the host did not have."""
+    controllers: tuple[str, ...] | None = None
+    """What the root of cgroup v2 hands down; a kubelet hands down everything. None on v1."""
 
 
 def to_restore(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
@@ -62,17 +67,20 @@ class HostSettings:
         file: Path,
         *,
         sysctls: Path = Path("/proc/sys"),
+        cgroups: Path = Path("/sys/fs/cgroup"),
         folders: tuple[str, ...] = (*HOST_FOLDERS, *MADE_BY_DOCKER),
     ) -> None:
         self._file = file
         self._sysctls = sysctls
+        self._handed_down = cgroups / _HANDED_DOWN
         self._folders = folders
 
     def record(self) -> None:
         """Record the values, unless a cluster that still exists has recorded them."""
         if not self._file.exists():
             missing = tuple(folder for folder in self._folders if not Path(folder).exists())
-            self._file.write_bytes(msgspec.json.encode(RecordedSettings(sysctls=self._read(), missing_folders=missing)))
+            recorded = RecordedSettings(sysctls=self._read(), missing_folders=missing, controllers=self._controllers())
+            self._file.write_bytes(msgspec.json.encode(recorded))
 
     def raise_limits(self) -> None:
         """Raise limits that are too low, where the host allows it."""
@@ -89,6 +97,11 @@ class HostSettings:
         for folder in recorded.missing_folders:
             with suppress(OSError):
                 Path(folder).rmdir()
+        if recorded.controllers is not None:
+            for controller in set(self._controllers() or ()) - set(recorded.controllers):
+                # Another cgroup may need it by now; the kernel refuses then (EBUSY).
+                with suppress(OSError):
+                    self._handed_down.write_text(f"-{controller}")
         stay = []
         for name, value in to_restore(recorded.sysctls, self._read()).items():
             try:
@@ -102,6 +115,9 @@ class HostSettings:
             "host settings: kubelets changed some that this user may not write.\nRun as root: sysctl -w %s",
             " ".join(stay),
         )
+
+    def _controllers(self) -> tuple[str, ...] | None:
+        return tuple(self._handed_down.read_text().split()) if self._handed_down.exists() else None
 
     def _read(self) -> dict[str, str]:
         found = {}

@@ -104,8 +104,8 @@ class Kind(StrEnum):
     that t_ns counts from)."""
     EXITED = "exited"
     """RUNTIME: t_ns is when the process ended; data: container_id, exit_code, published_ns (of the event itself; may be earlier
-    than that of `started` in a very short life). JOURNAL: a life ends now (data: exit_code, line, as written;
-    told: true if it has left its name in its termination log, for the kubelet to state)."""
+    than that of `started` in a very short life), or refused (why) if the runtime refused the start. JOURNAL: a life ends now
+    (data: exit_code, line, as written; told: true if it has left its name in its termination log, for the kubelet to state)."""
     NOTED = "noted"
     """JOURNAL: what a life has found around it. data: name, value, line (as written)."""
     REMOVED = "removed"

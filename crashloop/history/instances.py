@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from crashloop.history.stamps import Fact
+from crashloop.spec.program import REFUSED
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
@@ -114,8 +115,13 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def has_run(self) -> bool:
-        """Whether its process ran at all; an instance that was only created did not."""
+        """Whether its process ran, or the runtime refused to start it, which counts as an exit; one only created did neither."""
         return self.start is not None or self.exit is not None
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the runtime refused to start it."""
+        return self.start is None and self.exited is not None and self.exit_code == REFUSED
 
     @property
     def lines(self) -> tuple[int, ...]:

@@ -221,6 +221,8 @@ class ContainerData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`started` by the JOURNAL: the boot that its time counts from; `-` if the container cannot see it."""
     told: bool = False
     """`exited` by the JOURNAL: whether the life has left its name in its termination log."""
+    refused: str = ""
+    """`exited` by the RUNTIME: why it would not start the container; empty: it ran."""
     pod: AcceptedPod | None = None
     """`created` by the API."""
     name: str = ""

@@ -11,7 +11,6 @@ restartCount; consecutive waits form a chain, along which the counter doubles. B
 states while a container waits (kuberuntime_manager.go@v1.37.1 doBackOff).
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -21,7 +20,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.statuses import FAILED_STARTS
-from crashloop.spec.duration import duration_seconds
+from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.killing_probe import KillingProbe, killed_after_s
 
 
@@ -158,13 +157,9 @@ def statement(namespace: str, name: str, uid: str, spec: bytes, status: bytes) -
     )
 
 
-_STATED = re.compile(r"back-off (\S+) restarting failed container")
-
-
 def _container(status: _ContainerStatus, spec: _ContainerSpec, left_out: LeftOut | None) -> ContainerStatement:
     waiting, ended = status.state.waiting, status.state.terminated
     backs_off = waiting is not None and waiting.reason == BACKS_OFF
-    said = _STATED.match(waiting.message or "") if waiting is not None and backs_off else None
     return ContainerStatement(
         name=status.name,
         restart_count=status.restart_count,
@@ -174,7 +169,7 @@ def _container(status: _ContainerStatus, spec: _ContainerSpec, left_out: LeftOut
         start_failed=(waiting is not None and waiting.reason not in _WAITS_AS_DUE)
         or (ended is not None and ended.reason in FAILED_STARTS),
         backs_off=backs_off,
-        stated_s=None if said is None else duration_seconds(said[1]),
+        stated_s=stated_backoff_s(waiting.message) if waiting is not None and backs_off else None,
         killed_after_s=killed_after_s(spec.liveness_probe, spec.startup_probe),
         left_out=left_out,
     )

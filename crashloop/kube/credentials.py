@@ -14,7 +14,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -22,6 +21,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.kube.kubeconfig import DIRECT, Entry, Named, read_context
+from crashloop.yaml_text import Unreadable, text_of
 
 Headers = dict[str, str]
 
@@ -193,9 +193,9 @@ def _content(named: Named, holder: Entry, field: str) -> bytes | None:
 
 def _read(named: Named, path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"kubeconfig {named.source}: {path} cannot be read ({error.strerror}).") from error
+        return text_of(path).encode()
+    except Unreadable as error:
+        raise UsageError(f"kubeconfig {named.source}: {path} cannot be read ({error}).") from error
 
 
 EXEC_INFO = "KUBERNETES_EXEC_INFO"

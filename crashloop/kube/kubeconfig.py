@@ -7,15 +7,16 @@ file that holds it. Nothing here reaches the network, and no module of it may be
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import yaml
+import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, documents, text_of
 
 Entry = dict[str, Any]
 
@@ -53,7 +54,7 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     if not any(section in document for document in documents.values() for section in _SECTIONS):
         raise UsageError(f"kubeconfig {kubeconfig}: cannot be used (it has no contexts, clusters or users).")
     for path, document in documents.items():
-        current = current or document.get("current-context")
+        current = current or _name(path, document.get("current-context"))
         for section, field in _SECTIONS.items():
             for name, entry in _entries(path, document, section, field):
                 merged[section].setdefault(name, (path, entry))
@@ -68,6 +69,7 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
 
     def entry_of(section: str, name: Any) -> Entry:
         field = _SECTIONS[section]
+        name = _name(Path(kubeconfig), name)
         if name not in merged[section]:
             raise UsageError(f"kubeconfig {source}: it names {field} {name!r}, which is missing.")
         path, entry = merged[section][name]
@@ -78,7 +80,32 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     chosen = entry_of("contexts", current)
     cluster = entry_of("clusters", chosen.get("cluster"))
     cluster["server"] = _server(source, cluster)
-    return Named(source, cluster, entry_of("users", chosen.get("user")))
+    user = entry_of("users", chosen.get("user"))
+    try:
+        msgspec.convert(user.get("exec"), _Plugin | None)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"kubeconfig {source}: its credential plug-in (exec) cannot be used: {error}.") from error
+    return Named(source, cluster, user)
+
+
+class _EnvVar(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Plugin(msgspec.Struct, rename={"api_version": "apiVersion"}):
+    """The form of `exec` of a user."""
+
+    command: str
+    api_version: str | None = None
+    args: list[str] | None = None
+    env: list[_EnvVar] | None = None
+
+
+def _name(path: Path, name: Any) -> str | None:
+    if not isinstance(name, str | None):
+        raise UsageError(f"kubeconfig {path}: cannot be used ({json.dumps(name)} is no name).")
+    return name
 
 
 def _server(source: str, cluster: Entry) -> str:
@@ -89,7 +116,7 @@ def _server(source: str, cluster: Entry) -> str:
     address = server if "://" in server else f"http://{server}"
     try:
         parts = urlsplit(address)
-        is_usable = parts.hostname is not None and parts.port != 0
+        is_usable = parts.hostname is not None and parts.port != 0 and not re.search(r"\s", address)
     except ValueError:
         is_usable = False
     if not is_usable:
@@ -110,26 +137,18 @@ def _paths(kubeconfig: str) -> list[Path]:
 
 
 def _document(path: Path) -> Entry:
-    """JSON first: it may be indented with tabs, which YAML forbids. An empty file is a kubeconfig without entries."""
+    """An empty file is a kubeconfig without entries."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"kubeconfig {path}: cannot be read ({reason}).\nName another with --kubeconfig.") from error
+        text = text_of(path)
+    except Unreadable as error:
+        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\nName another with --kubeconfig.") from error
     try:
-        document = _parsed(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageError(f"kubeconfig {path}: cannot be used (it is not YAML: {error}).") from error
+        document = next(iter(documents(text)), None)
+    except Unreadable as error:
+        raise UsageError(f"kubeconfig {path}: cannot be used ({error}).") from error
     if not isinstance(document or {}, dict):
         raise UsageError(f"kubeconfig {path}: cannot be used (it has no contexts, clusters or users).")
     return document or {}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return read_yaml(text)
 
 
 def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[tuple[str, Any]]:

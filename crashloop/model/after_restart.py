@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping
 
 from crashloop.model.variants import (
     DOCUMENTED,
+    FORGOTTEN_RUNS_AGAIN,
     RESTART_ALL_HIDES_EXIT_CODE,
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
@@ -69,6 +70,11 @@ KILLED = 137
 def counts_as_started(had_started: bool, was_killed: bool, deviations: frozenset[str] = DOCUMENTED) -> bool:
     """Whether an instance counts as started before its startup probe is asked, after one that had started or was killed."""
     return had_started and was_killed and STARTED_CARRIES_OVER in deviations
+
+
+def stands_still(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether the status of a pod is written no more once what had ended runs again: nothing may leave that state."""
+    return FORGOTTEN_RUNS_AGAIN in deviations
 
 
 def shown_exit_code(exit_code: int | None, deviations: frozenset[str] = DOCUMENTED) -> int | None:

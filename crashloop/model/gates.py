@@ -12,6 +12,7 @@ from functools import cache
 from crashloop.errors import UsageError
 from crashloop.model.kubelet_api import GateSpec, known_gates
 from crashloop.spec.profile import (
+    GATE_GROUPS,
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
     RESTART_ALL_GATE,
@@ -51,9 +52,6 @@ GATES = (
 )
 """Gates that bear on restarts. All others bear on none."""
 
-GROUPS = ("AllAlpha", "AllBeta")
-"""Each sets all gates of a stage."""
-
 
 def known(version: KubernetesVersion) -> Mapping[str, GateSpec] | None:
     """Every gate of a release, by its name; None for a release newer than those whose sources were read.
@@ -83,16 +81,12 @@ def judged_by(versions: Iterable[KubernetesVersion]) -> str | None:
 
 
 def unmet(gates: Mapping[str, bool], version: KubernetesVersion) -> dict[str, list[str]]:
-    """Gates that are on while others that they need are off, by the gates that are set; with those that are off."""
-
-    def is_on(gate: str) -> bool:
-        return gates[gate] if gate in gates else gate_state(gate, version) in (GateState.ON, GateState.LOCKED)
-
-    found: dict[str, list[str]] = {}
+    """Gates that are on while others that they need are off, where `gates` are set; with those that are off."""
+    found = {}
     for gate, spec in (known(version) or _of_restarts(version)).items():
-        if not gates.keys().isdisjoint({gate, *spec.needs}) and is_on(gate):
-            missing = [each for each in spec.needs if not is_on(each)]
-            found |= {gate: missing} if missing else {}
+        missing = [each for each in spec.needs if not is_enabled(each, gates, version)]
+        if missing and is_enabled(gate, gates, version):
+            found[gate] = missing
     return found
 
 
@@ -103,7 +97,7 @@ def gate_state(gate: str, version: KubernetesVersion) -> GateState | None:
     Raises UsageError for a release older than the model.
     """
     specs = _of_restarts(version) if gate in GATES else known(version)
-    if specs is None or gate in GROUPS:
+    if specs is None or gate in GATE_GROUPS:
         return None
     spec = specs.get(gate)
     if spec is None:
@@ -137,9 +131,18 @@ def default_gates(version: KubernetesVersion) -> dict[str, bool]:
     return {gate: enabled_by_default(gate, version) for gate in GATES if knows_gate(gate, version)}
 
 
-def is_enabled(gate: str, gates: dict[str, bool], version: KubernetesVersion) -> bool:
-    """Whether a gate is on where `gates` are set; what they leave out is as the release has it by default."""
-    return gates[gate] if gate in gates else enabled_by_default(gate, version)
+def is_enabled(gate: str, gates: Mapping[str, bool], version: KubernetesVersion) -> bool:
+    """Whether a gate is on where `gates` are set: by its own name, else by the group of its stage, else by default.
+
+    Source: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1 (setUnsetAlphaGates, setUnsetBetaGates).
+    """
+    if gate in gates:
+        return gates[gate]
+    spec = (_of_restarts(version) if gate in GATES else known(version) or {}).get(gate)
+    groups = [
+        group for group, stage in GATE_GROUPS.items() if group in gates and spec is not None and stage == spec.stage
+    ]
+    return gates[groups[0]] if groups else enabled_by_default(gate, version)
 
 
 def kubelet_version(profile: KubeletProfile, version: KubernetesVersion) -> KubernetesVersion:
@@ -152,10 +155,10 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
 
     What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
     """
-    release = kubelet_version(profile, version)
+    release, own = kubelet_version(profile, version), profile.feature_gates
+    unset = {gate: is_enabled(gate, own, release) for gate in default_gates(release) if gate not in own}
+    no_choice = (GateState.ABSENT, GateState.LOCKED)
     chosen = {
-        gate: enabled
-        for gate, enabled in profile.feature_gates.items()
-        if gate_state(gate, release) not in (GateState.ABSENT, GateState.LOCKED)
+        gate: on for gate, on in own.items() if gate not in GATE_GROUPS and gate_state(gate, release) not in no_choice
     }
-    return default_gates(release) | chosen
+    return default_gates(release) | unset | chosen

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import read_yaml
 
 Fields = dict[str, dict[str, str]]
 """Of each struct the Go types of its fields, by their names in files."""
@@ -57,7 +57,7 @@ class KubeletApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def kubelet_api() -> KubeletApi:
     """The data, read once."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), KubeletApi)
+    return msgspec.convert(read_yaml(text), KubeletApi)
 
 
 @cache

@@ -18,7 +18,7 @@ pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 import msgspec
@@ -94,13 +94,21 @@ Observed = Lived | Mark
 
 RETRY_LEAST_S, RETRY_S = 10.0, 16.0
 """A failed start is tried again after so long: pkg/kubelet/pod_workers.go@v1.37.1, backOffPeriod with its jitter, and a tick."""
-LONGEST_RETRY_S = 91.0
-"""The longest time to the next attempt in a pod with a container in backoff: 60 s with their jitter, and a tick."""
+LONGEST_REQUEUE_S, REQUEUE_JITTER, TICK_S = 60.0, 0.5, 1.0
+"""A pod with a container in backoff is tried again after what remains of its delay, or this, with their jitter, and a tick."""
 
 
-def retry_s(deviations: frozenset[str], *, beside_backoff: bool) -> float:
-    """The longest time from when a start can succeed to the attempt that does."""
-    return LONGEST_RETRY_S if beside_backoff and BACKOFF_HOLDS_UP_OTHERS in deviations else RETRY_S
+def retry_s(deviations: frozenset[str], beside: Iterable[tuple[float, float]]) -> float:
+    """The longest time from when a start can succeed to the attempt that does.
+
+    `beside`: the delays of the pod's other containers that have begun by then, as their ends, in seconds after that time,
+    and their lengths. The last attempt that failed may have been at any time of one.
+    """
+    if BACKOFF_HOLDS_UP_OTHERS not in deviations:
+        return RETRY_S
+    longest_s = LONGEST_REQUEUE_S * (1 + REQUEUE_JITTER)
+    requeues = (min(longest_s, end_s + REQUEUE_JITTER * min(LONGEST_REQUEUE_S, delay_s)) for end_s, delay_s in beside)
+    return max((RETRY_S, *(each_s + TICK_S for each_s in requeues)))
 
 
 def blocked(

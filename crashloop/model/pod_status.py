@@ -174,8 +174,9 @@ def shows_by_s(
     return min(over_s, DETECTION_S + (_LATEST_POLL_S if polls(version) else _LATEST_RESYNC_S))
 
 
-FOUND_PODS = 10
-"""Real kubelets also measure the pods that they find when they start; more are not on a node whose kubelet is restarted here."""
+FOUND_PODS = 5
+"""Real kubelets also measure the pods that they find when they start: at most those of a worker of kind, whose kubelet the
+provider restarts with kube-proxy, the network, DNS and storage on it."""
 
 
 def most_start_samples(pods: int, deviations: frozenset[str] = DOCUMENTED) -> int:

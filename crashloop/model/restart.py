@@ -16,6 +16,7 @@ import msgspec
 from crashloop.model.gates import is_enabled
 from crashloop.model.variants import (
     DOCUMENTED,
+    FORGOTTEN_RUNS_AGAIN,
     NEVER_GETS_NO_SANDBOX,
     RULE_HIDES_LATER_RULES,
     RULES_MATCH_KILLS,
@@ -72,13 +73,14 @@ def decide(
     version: KubernetesVersion,
     killed: bool = False,
     sandbox_lost: bool = False,
+    record_lost: bool = False,
     deviations: frozenset[str] = DOCUMENTED,
 ) -> Decided:
     """What the kubelet does about `container` of `pod` after an exit with `exit_code`.
 
     `gates` are those of the node; what they leave out is as the kubelet's `version` has it by default.
     `killed`: the kubelet had killed it, as after a failed liveness or startup probe. `sandbox_lost`: the pod's sandbox was gone
-    by then, or before the restart.
+    by then, or before the restart. `record_lost`: the runtime has forgotten how it ended.
     """
     if container.kind is ContainerKind.EPHEMERAL:
         return Decided(Decision.STOP, "ephemeral containers are never restarted")
@@ -101,6 +103,8 @@ def decide(
         return Decided(Decision.RESTART, "another sandbox runs what has ended under Never again")
     # "Liveness: ... the container is subjected to its restart policy": a failed probe counts as a failure.
     succeeded = exit_code == 0 and not killed
+    if record_lost and container.kind is ContainerKind.REGULAR and FORGOTTEN_RUNS_AGAIN in deviations:
+        return Decided(Decision.RESTART, "a kubelet takes a container without a record for one that has not run")
     cause = f"after exit code {exit_code}"
     if killed:
         by_whom = "after a failed probe" if container.killing_probes else "after a kill"

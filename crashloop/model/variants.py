@@ -67,6 +67,7 @@ RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 PROBE_SUCCESSES_GO_ON = "probe-successes-go-on-after-a-restart"
 STARTED_CARRIES_OVER = "started-carries-over-a-kill"
+FORGOTTEN_RUNS_AGAIN = "what-has-ended-runs-again-without-its-record"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
 SANDBOX_HIDES_EXIT = "new-sandbox-hides-exits-of-init-containers"
@@ -274,6 +275,13 @@ VARIANTS: tuple[Variant, ...] = (
         "startup probe is asked; it was to count as started after a success of its own startup probe.",
         source="Pod Lifecycle, Types of probe; pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses",
         since=(1, 35),
+    ),
+    Variant(
+        name=FORGOTTEN_RUNS_AGAIN,
+        sentence="A regular container that has ended for good runs again once the runtime has lost its record; it was to stay "
+        "down.",
+        source="Pod Lifecycle, Container restarts; pkg/kubelet/container/helpers.go@v1.37.1 ShouldContainerBeRestarted",
+        since=(1, 33),
     ),
     Variant(
         name=REPLACES_AT_ONCE,

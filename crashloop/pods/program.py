@@ -24,6 +24,7 @@ A start is stamped after the process has begun and an exit before it ends: a del
 """
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 
 from crashloop.spec.dependency import VERSION_VARIABLE
@@ -39,6 +40,8 @@ MEMORY_DIR = "/memory"
 CREATED_MARK = "/dev/termination-log"
 """A file that the kubelet makes for each container just before it has it created, with mode 0666, and whose text it states once
 the container has exited (kuberuntime_container.go makeMounts, getTerminationMessage@v1.37.1)."""
+MISSING = "/crashloop/no-such-command"
+"""The command of a container whose start the runtime is to refuse."""
 AIMED_WITHIN_S = 0.5
 
 
@@ -56,6 +59,8 @@ def command(
     `last_words`: whether lives that end by themselves leave their names in `created_mark`.
     """
     program = container.program
+    if program.is_refused:
+        return [MISSING]
     words = [
         *_settings(program, marks_dir, created_mark),
         *((f"words={created_mark}",) if last_words and any(each.end is LifeEnd.EXIT for each in program.lives) else ()),
@@ -145,6 +150,11 @@ def _seconds(value: float) -> str:
 
 
 def _shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", _text(script), script]
+
+
+@cache  # a load makes thousands of pods
+def _text(script: str) -> str:
     """The script without its comments: it becomes part of the pod."""
     lines = files(__package__).joinpath(script).read_text(encoding="utf-8").splitlines()
-    return ["/bin/sh", "-c", "\n".join(line for line in lines if line and not line.startswith("#")), script]
+    return "\n".join(line for line in lines if line and not line.startswith("#"))

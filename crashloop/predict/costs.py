@@ -7,8 +7,9 @@ costs are linear, outside of them those of the nearest. Without such loads they 
 The overhead depends on the rate as well, since a busy node finds an exit later; loads whose overhead is not known are left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from math import inf
 from pathlib import Path
@@ -128,24 +129,22 @@ def costs_at(costs: Costs, restarts_per_s: float, delay_s: float) -> Costs:
     known = dict.fromkeys(COSTED, costs.by_load)
     if timed := tuple(each for each in costs.by_load if each.overhead_s is not None):
         known["overhead_s"] = timed
-    found = {name: _interpolated(name, rows, restarts_per_s, delay_s) for name, rows in known.items()}
+    found = {name: _interpolated(_points(name, rows), restarts_per_s, delay_s) for name, rows in known.items()}
     return msgspec.structs.replace(costs, **found)
 
 
-def _interpolated(name: str, rows: Sequence[CostsAt], restarts_per_s: float, delay_s: float) -> float:
-    ordered = sorted(rows, key=lambda each: (each.maximum_s, each.restarts_per_s))
-    by_delay = {
-        maximum_s: _at_rate(name, list(each), restarts_per_s)
-        for maximum_s, each in groupby(ordered, key=lambda row: row.maximum_s)
-    }
+def _points(name: str, rows: Iterable[CostsAt]) -> tuple[tuple[float, float, float], ...]:
+    """Maximum, rate and cost of each row, in this order."""
+    return tuple(sorted((each.maximum_s, each.restarts_per_s, getattr(each, name)) for each in rows))
+
+
+@cache  # a prediction asks for each of a few hundred again and again
+def _interpolated(points: tuple[tuple[float, float, float], ...], restarts_per_s: float, delay_s: float) -> float:
+    by_delay = {}
+    for maximum_s, each in groupby(points, key=lambda point: point[0]):
+        _, rates, values = zip(*each, strict=True)
+        by_delay[maximum_s] = float(np.interp(restarts_per_s, rates, values))
     return float(np.interp(delay_s, list(by_delay), list(by_delay.values())))
-
-
-def _at_rate(name: str, rows: Sequence[CostsAt], restarts_per_s: float) -> float:
-    """By rows of one delay, of rising rates."""
-    return float(
-        np.interp(restarts_per_s, [each.restarts_per_s for each in rows], [getattr(each, name) for each in rows])
-    )
 
 
 MEASURED_FILE = Path(__file__).with_name("measured.json")

@@ -16,7 +16,7 @@ pkg/kubelet/status/status_manager.go (syncBatch); cmd/kubelet/app/server.go (eve
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import takewhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -35,12 +35,15 @@ class Spread(NamedTuple):
 
     nodes: int
     pods: int
+    one_less_on: int
+    """So many of the nodes have one pod less."""
 
 
 def spread(crashing: int, nodes: int) -> Spread:
-    """`crashing` pods on that many nodes. Nodes have equal numbers, so there are up to `pods - 1` pods more than named."""
-    pods = -(-crashing // nodes)
-    return Spread(nodes=-(-crashing // pods), pods=pods)
+    """`crashing` pods on at most that many nodes, as evenly as whole pods allow."""
+    used = min(crashing, nodes)
+    pods = -(-crashing // used)
+    return Spread(nodes=used, pods=pods, one_less_on=used * pods - crashing)
 
 
 def crashing_pods(nodes: int, pods: int | None, *, share: str | None, number: int | None) -> int:
@@ -92,7 +95,9 @@ class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     """Nodes with crashing pods."""
     pods: int
-    """Crashing pods on each of them."""
+    """Crashing pods on each of them, or"""
+    one_less_on: int = 0
+    """one less on so many of them."""
     curve: Curve
     containers: int = 1
     """Crashing containers in each pod."""
@@ -106,6 +111,11 @@ class CrashLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of the cluster; None: all have crashing pods."""
     of_pods: int | None = None
     """All pods on each node of the cluster, of which healthy ones cost nothing here; None: only the crashing ones."""
+
+    @property
+    def crashing_pods(self) -> int:
+        """Of the cluster."""
+        return self.nodes * self.pods - self.one_less_on
 
     @property
     def cluster_nodes(self) -> int:
@@ -179,7 +189,35 @@ def is_at_ceiling(found: LoadPrediction, restarts_per_s: float) -> bool:
 
 
 def predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
-    """The prediction for one load."""
+    """The prediction for one load. What is said of one node is said of one with the most pods."""
+    if not load.one_less_on:
+        return _predict(load, costs)
+    full, fewer = (
+        _predict(
+            msgspec.structs.replace(load, nodes=nodes, pods=pods, one_less_on=0, of_nodes=load.cluster_nodes), costs
+        )
+        for nodes, pods in ((load.nodes - load.one_less_on, load.pods), (load.one_less_on, load.pods - 1))
+    )
+    windows = tuple(_sum(one, other, _OF_WINDOWS) for one, other in zip(full.first, fewer.first, strict=False))
+    return msgspec.structs.replace(_sum(full, fewer, _OF_ALL), load=load, first=windows)
+
+
+_OF_ALL = (
+    "at_most_per_s", "curve_per_s", "restarts_per_s", "at_least_per_s", "ceiling_per_s", "api_requests_per_s",
+    "etcd_writes_per_s", "apiserver_cores", "etcd_cores",
+)  # fmt: skip
+_OF_WINDOWS = ("restarts_per_s", "api_requests_per_s", "closed_form_per_s")
+
+
+_Rates = TypeVar("_Rates", bound=msgspec.Struct)
+
+
+def _sum(one: _Rates, other: _Rates, rates: tuple[str, ...]) -> _Rates:
+    """The first, with its rates of the cluster added to those of the other."""
+    return msgspec.structs.replace(one, **{name: getattr(one, name) + getattr(other, name) for name in rates})
+
+
+def _predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     containers = load.pods * load.containers
     cycle_s = _cycle_s(load, costs)
     by_curve, by_cpu = containers / cycle_s, _cpu_ceiling(load, costs)
@@ -348,7 +386,7 @@ def _notes(load: CrashLoad) -> list[str]:
         )
     if nodes > OFFICIAL_NODES:
         notes.append(f"{nodes:,} nodes are more than the {OFFICIAL_NODES:,} that official SLOs hold for.")
-    all_pods = load.nodes * load.pods if load.of_pods is None else nodes * pods
+    all_pods = load.crashing_pods if load.of_pods is None else nodes * pods
     if all_pods > OFFICIAL_PODS:
         notes.append(f"{all_pods:,} pods are more than the {OFFICIAL_PODS:,} that official SLOs hold for.")
     return notes

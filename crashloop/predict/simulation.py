@@ -9,6 +9,7 @@ Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5,
 """
 
 from collections.abc import Iterator
+from functools import cache
 from heapq import heapify, heapreplace
 from itertools import takewhile
 
@@ -77,6 +78,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+@cache
 def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -> Simulated:
     """All restarts that need CPU before `until_s`, or the first `most` of them; then `until_s` of the result is earlier."""
     dues_s = [*takewhile(lambda delay_s: delay_s < node.curve.maximum_s, delays_s(node.curve)), node.curve.maximum_s]

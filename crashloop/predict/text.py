@@ -37,8 +37,11 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True):
 
 def predictions(load: CrashLoad, costs: Costs, *, before: Curve = DEFAULT_CURVE) -> Predictions:
     """A load, the same with fewer pods, with the curve before, and with every pod of the cluster."""
-    steps = (*(step for step in _STEPS if step < load.pods), load.pods)
-    found = tuple(predict(msgspec.structs.replace(load, pods=step), costs) for step in steps)
+    steps = (step for step in _STEPS if step < load.pods)
+    found = (
+        *(predict(msgspec.structs.replace(load, pods=step, one_less_on=0), costs) for step in steps),
+        predict(load, costs),
+    )
     worst = _all_crash(load)
     return Predictions(
         costs=costs,
@@ -51,9 +54,9 @@ def predictions(load: CrashLoad, costs: Costs, *, before: Curve = DEFAULT_CURVE)
 
 
 def _all_crash(load: CrashLoad) -> CrashLoad | None:
-    if load.of_pods is None or load.of_pods * load.cluster_nodes <= load.pods * load.nodes:
+    if load.of_pods is None or load.of_pods * load.cluster_nodes <= load.crashing_pods:
         return None
-    return msgspec.structs.replace(load, nodes=load.cluster_nodes, pods=load.of_pods)
+    return msgspec.structs.replace(load, nodes=load.cluster_nodes, pods=load.of_pods, one_less_on=0)
 
 
 AT_MOST, ROUGHLY, UNKNOWN = "≤", "~", "–"
@@ -123,10 +126,9 @@ def sentences(found: Predictions) -> Iterator[str]:
     asked, costs = found.requested, found.costs
     curve = asked.load.curve
     where = f"{counted(asked.load.nodes, 'node')} of {counted(asked.load.cores, 'core')}"
-    if asked.load.nodes < asked.load.cluster_nodes:
-        where = (
-            f"{where} with {counted(asked.load.pods, 'crashing pod')} each, {asked.load.cluster_nodes:,} nodes in all"
-        )
+    if asked.load.nodes < asked.load.cluster_nodes or asked.load.one_less_on:
+        each = f"{asked.load.pods - 1} or " if asked.load.one_less_on else ""
+        where = f"{where} with {each}{counted(asked.load.pods, 'crashing pod')} each, {asked.load.cluster_nodes:,} nodes in all"
     yield (
         f"A prediction for {where}, curve {curve.initial_s:g} s to {curve.maximum_s:g} s: restarts at the maximum of the curve "
         "with the kubelet's mean jitter, times the cost of one. Lateness (exit to create, minus the due delay) and the "
@@ -232,6 +234,14 @@ _INITIAL_S = 10.0
 EXTRAPOLATED = "*"
 
 
+def fits_sentence(found: Predictions) -> str:
+    """Whether the cluster carries the load, and what breaks first: a limit of the control plane, or the CPU of a node."""
+    asked, nearest = found.requested, tightest(found.requested)
+    of_nodes = f"the CPU of a node ({counted(asked.load.pods, 'crashing pod')})"
+    share, first = max((nearest.share or 0.0, nearest.name), (asked.load.pods / asked.knee_pods, of_nodes))
+    return f"It {'fits' if share < 1 else 'does not fit'}. First to break: {first}, at {_percent(share)} of what it carries."
+
+
 def headline(found: Predictions) -> str:
     """One sentence: the change, the restarts, the requests, and the nearest limit of the control plane."""
     now, before = found.requested, found.today
@@ -304,7 +314,7 @@ def _is_usual(curve: Curve) -> bool:
 
 
 def _crashing(load: CrashLoad) -> str:
-    return counted(load.nodes * load.pods, "crashing pod")
+    return counted(load.crashing_pods, "crashing pod")
 
 
 def _share(limit: ControlPlaneLimit) -> str:

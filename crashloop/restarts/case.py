@@ -76,6 +76,18 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the scenario has the runtime forget the container."""
         return self._meets(container, {InterventionKind.REMOVE_CONTAINER})
 
+    def record_lost_ns(self, container: str, instance: Instance) -> int | None:
+        """When the scenario had the runtime forget an instance that had ended (UTC); None if it did not."""
+        ended_ns = instance.exit_ns
+        removals = (
+            each.t_ns
+            for each in self.recording.interventions
+            if each.ok
+            and each.data.action == InterventionKind.REMOVE_CONTAINER
+            and (each.data.arguments or {}).get("container") == container
+        )
+        return None if ended_ns is None else next((each for each in removals if each >= ended_ns), None)
+
     def _meets(self, container: str, actions: Collection[InterventionKind]) -> bool:
         """Whether one of these interventions of the scenario names the container."""
         return any(
@@ -128,7 +140,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             }
             code = instance.exit_code if instance.exit_code is not None else 0
             decided = decide(
-                pod, spec, code, killed=killed, sandbox_lost=self.lost_sandbox(instance, following), **known
+                pod,
+                spec,
+                code,
+                killed=killed,
+                sandbox_lost=self.lost_sandbox(instance, following),
+                record_lost=self.record_lost_ns(container, instance) is not None,
+                **known,
             )
             put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
             return decided if put_off is None or decided.decision is not Decision.RESTART else put_off

@@ -7,9 +7,11 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, Gap, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
+from crashloop.model.after_restart import stands_still
 from crashloop.restarts.case import Case
 from crashloop.restarts.outages import control_plane_outages
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
+from crashloop.spec.pod import ContainerKind
 from crashloop.words import seconds
 
 
@@ -84,6 +86,8 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     if runtime is None or reported_later:
         return None
     journal = _why_blind(case.recording, pod, Channel.JOURNAL, from_ns, to_ns) or _read_before(case, pod, to_ns)
+    if any(each.program.is_refused for each in case.scenario.pod.containers):
+        journal = journal or "what never ran keeps no journal"
     return None if journal is None else f"{runtime}, {journal}"
 
 
@@ -137,10 +141,18 @@ def deadline_ns(case: Case, pod: PodHistory) -> int | None:
 def stated_until_ns(case: Case, pod: PodHistory) -> int:
     """Until when the kubelet states a pod: of a static pod it says nothing more once its file has changed.
 
-    pkg/kubelet/status/status_manager.go@v1.37.1 syncPod: "Pod was deleted and then recreated, skipping status update".
+    By a variant, neither of a pod in which what had ended runs again.
+    pkg/kubelet/status/status_manager.go@v1.37.1 syncPod: "Pod was deleted and then recreated, skipping status update";
+    updateStatusInternal: "Status update on pod aborted".
     """
+    lost = (
+        case.record_lost_ns(each.name, one)
+        for each in case.scenario.pod.of_kind(ContainerKind.REGULAR)
+        for one in pod.instances(each.name)
+    )
+    stops = [each for each in lost if each is not None and stands_still(case.prediction.deviations)]
     edits = (each.t_ns for each in _deletions(case, pod) if each.data.action == InterventionKind.EDIT_STATIC_POD)
-    return min((*edits, case.recording.end_ns))
+    return min((*edits, *stops, case.recording.end_ns))
 
 
 def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:

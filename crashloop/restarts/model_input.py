@@ -59,7 +59,7 @@ def zero_ns(pod: PodHistory) -> int:
 def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """Lives in the model's order: one that began before the last had ended counts from that end; a checker objects to it.
 
-    They end with the first whose end was not seen, even if another follows: starts-once objects to that; and before the
+    They end with the first whose end was not seen, even if another follows: one-at-a-time objects to that; and before the
     first of which is not known whether RestartAllContainers replaced it, since that decides whether its restart counts.
     """
     instances = ran(pod, container)

@@ -12,6 +12,7 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.model.after_restart import may_be_hidden
 from crashloop.model.pod_status import (
     FAILED,
     IS_RUNNING,
@@ -26,7 +27,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.restart_all import Replacement, replacements
-from crashloop.spec.pod import ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 
 class PhaseChange(msgspec.Struct, frozen=True):
@@ -90,9 +91,18 @@ def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, K
                 probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
                 yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code, killed=probed)
             removed = _removed_by_reset(case, each, replaced.get(each.ordinal), following)
+            purged = _purged(case, spec, each, following)
+            if purged is not None and purged.utc_ns is not None:
+                yield purged.utc_ns, purged.line, spec.name, NEVER_STARTED
             if removed is not None and removed.utc_ns is not None:
                 gone = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
                 yield removed.utc_ns, removed.line, spec.name, gone
+
+
+def _purged(case: Case, spec: Container, instance: Instance, following: Instance | None) -> Fact | None:
+    """The removal of a sidecar for another sandbox, from which on, by a variant, it counts as one that has not started."""
+    known = spec.is_sidecar and may_be_hidden(spec, case.prediction.deviations)
+    return instance.removed if known and case.lost_sandbox(instance, following) else None
 
 
 def _removed_by_reset(

@@ -24,7 +24,7 @@ from crashloop.restarts.excuse import late_window
 from crashloop.restarts.lives import ran
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.owed import decided_after, owed_after
-from crashloop.restarts.restart_all import Replacement, replacements
+from crashloop.restarts.restart_all import replacements
 from crashloop.restarts.unknown_programs import is_delay_known
 
 
@@ -92,7 +92,8 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
         if not is_delay_known(case, pod, container, previous, following):
             continue
         reset = replaced.get(previous.ordinal)
-        due = _since_trigger(ideal, previous, reset)
+        since_ns = reset.trigger.t_ns if reset is not None else case.record_lost_ns(container, previous)
+        due = _since_trigger(ideal, previous, since_ns)
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
         window_ns = _window_ns(previous, following) if following else None
@@ -125,12 +126,11 @@ def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:
     return round(case.recording.host.held_s(*late_window(window_ns, due.delay_s)), 3)
 
 
-def _since_trigger(due: Due, previous: Instance, reset: Replacement | None) -> Due:
-    """A container that had stopped before RestartAllContainers was triggered is late only from the trigger on."""
-    exited = previous.exit
-    if reset is None or exited is None or exited.utc_ns is None or exited.utc_ns >= reset.trigger.t_ns:
+def _since_trigger(due: Due, previous: Instance, since_ns: int | None) -> Due:
+    """What had stopped before RestartAllContainers was triggered, or its record was lost, is late only from that on."""
+    if since_ns is None or previous.exit_ns is None or previous.exit_ns >= since_ns:
         return due
-    return msgspec.structs.replace(due, latest_s=due.latest_s + (reset.trigger.t_ns - exited.utc_ns) / 1e9)
+    return msgspec.structs.replace(due, latest_s=due.latest_s + (since_ns - previous.exit_ns) / 1e9)
 
 
 def _window_ns(previous: Instance, following: Instance) -> tuple[int, int] | None:
@@ -148,6 +148,8 @@ def _shortest(clocks: Clocks, previous: Instance, following: Instance) -> Span |
     if not found:
         mixed = (span(previous.exited, following.journal_started), span(previous.journal_exited, following.started))
         found = [each for each in mixed if each is not None]
+    if not found and following.was_refused and (created := span(previous.exit, following.created)):
+        return created
     return min(found, key=lambda each: each.longest_ns, default=None)
 
 

@@ -73,9 +73,9 @@ def _for_interventions(scenario: PodScenario) -> list[Capability]:
 
 
 def _for_kills(scenario: PodScenario) -> list[Capability]:
-    """A program that is killed stamps no exit, so only the runtime shows it; a signal from the node goes through its socket."""
+    """A program that is killed or never runs stamps no exit, so only the runtime shows it; its socket also takes a signal."""
     ends = {life.end for each in scenario.pod.containers for life in each.program.lives}
-    return [Capability.RUNTIME_EVENTS] if ends & {LifeEnd.SIGNAL, LifeEnd.MEMORY} else []
+    return [Capability.RUNTIME_EVENTS] if ends & {LifeEnd.SIGNAL, LifeEnd.MEMORY, LifeEnd.START} else []
 
 
 class Owned(NamedTuple):

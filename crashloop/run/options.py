@@ -64,6 +64,10 @@ OPTIONS = (
         "--feature-gate", CLUSTER, "Feature gate of the control plane; repeatable.",
         metavar="NAME=BOOL", repeats=True, providers=MAKERS,
     ),
+    RunOption(
+        "--kubelet-gate", CLUSTER, "Feature gate of every kubelet whose profile does not set it; repeatable.",
+        metavar="NAME=BOOL", repeats=True, providers=MAKERS,
+    ),
     RunOption("--kubelet-binary", CLUSTER, "Your own kubelet for all nodes.", metavar="PATH", providers=MAKERS),
     RunOption("--bin-dir", CLUSTER, "Folder with your own binaries.", metavar="DIR", providers=MAKERS),
     RunOption("--node-image", CLUSTER, "Node image, or own (provider kind).", metavar="IMAGE", providers=("kind",)),

@@ -4,6 +4,7 @@ Every collecting process computes the same one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -114,18 +115,19 @@ def build_plan(
     if not wanted:
         return None
     version = KubernetesVersion.parse(settings["kubernetes_version"]) if offer is None else offer.version
-    reasons = [_why_skipped(each, settings, capabilities, version, offer) for each in wanted]
+    profile_of = cache(partial(_profile, offer=offer, gates=settings.get("kubelet_gates") or {}))
+    reasons = [_why_skipped(each, settings, capabilities, version, offer, profile_of) for each in wanted]
     judged = [each for each, reason in zip(wanted, reasons, strict=True) if reason is None]
     scenarios = unique_scenarios(tuple(one for each in judged for one in each.scenario.scenarios))
     if offer is None:
-        check_releases(_profiles(scenarios, offer), version)
+        check_releases(_profiles(scenarios, profile_of), version)
         for controllers in controllers_of(each.control_plane for each in scenarios):
             check_controllers(controllers, str(version))
     for name in dict.fromkeys((*profiles_of(scenarios), *(name for each in scenarios for name in each.later_profiles))):
-        validate_for_node(_profile(name, offer), version)
+        validate_for_node(profile_of(name), version)
     for name in dict.fromkeys(name for each in scenarios for name in each.refused_profiles):
-        validate_refusal(_profile(name, offer), version)
-    courses = courses_of(scenarios, lambda name: _profile(name, offer), version)
+        validate_refusal(profile_of(name), version)
+    courses = courses_of(scenarios, profile_of, version)
     assignment = assign(
         scenarios,
         budgets,
@@ -140,7 +142,7 @@ def build_plan(
         scope=settings["scope"],
         feature_gates=control_plane_gates(settings),
         budgets=budgets,
-        profiles=tuple(_profiles(scenarios, offer)),
+        profiles=tuple(_profiles(scenarios, profile_of)),
         scenarios=scenarios,
         judgements=tuple(
             Judgement(requirement=each.requirement, scenario=each.scenario.name, compared=each.scenario.compared)
@@ -168,27 +170,30 @@ def _why_skipped(
     capabilities: frozenset[Capability],
     version: KubernetesVersion,
     offer: Offer | None,
+    profile_of: Callable[[str], KubeletProfile],
 ) -> str | None:
     """What the provider, the release or the configuration lacks for it; None if it can be judged."""
     requirement, scenarios = load_requirements()[declared.requirement], declared.scenario.scenarios
     lacking = (_lacking(each, requirement, capabilities, offer) for each in scenarios)
     if (lacks := next(filter(None, lacking), None)) is not None:
         return lacks
-    return _why_not(requirement, [_judged_on(each, settings, offer) for each in scenarios], version)
+    return _why_not(requirement, [_judged_on(each, settings, profile_of) for each in scenarios], version)
 
 
-def _profile(name: str, offer: Offer | None) -> KubeletProfile:
-    """The profile, with the version of its matching node."""
-    profile = load_profile(name)
+def _profile(name: str, offer: Offer | None, gates: Mapping[str, bool]) -> KubeletProfile:
+    """The profile, with the run's gates for kubelets, or with the version of its matching node."""
+    profile = load_profile(name).with_gates(gates)
     return profile if offer is None else offer.on_node(profile)
 
 
-def _judged_on(scenario: Scenario, settings: dict[str, Any], offer: Offer | None) -> KubeletProfile:
+def _judged_on(
+    scenario: Scenario, settings: dict[str, Any], profile_of: Callable[[str], KubeletProfile]
+) -> KubeletProfile:
     """The profile of the node, or the gates of the API server."""
     if scenario.node_profile is None:
         gates = control_plane_gates(settings) | scenario.own_gates
         return KubeletProfile(name=scenario.subject, config={"featureGates": gates})
-    return _profile(scenario.node_profile, offer)
+    return profile_of(scenario.node_profile)
 
 
 def control_plane_gates(settings: dict[str, Any]) -> dict[str, bool]:
@@ -213,8 +218,8 @@ def _why_not(requirement: Requirement, profiles: Iterable[KubeletProfile], versi
     return None if None in reasons else reasons[0]
 
 
-def _profiles(scenarios: Iterable[Scenario], offer: Offer | None) -> Iterator[KubeletProfile]:
-    return (_profile(name, offer) for name in sorted({name for each in scenarios for name in each.profiles}))
+def _profiles(scenarios: Iterable[Scenario], profile_of: Callable[[str], KubeletProfile]) -> Iterator[KubeletProfile]:
+    return (profile_of(name) for name in sorted({name for each in scenarios for name in each.profiles}))
 
 
 def _lacking(

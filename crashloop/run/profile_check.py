@@ -1,5 +1,6 @@
 """What a kubelet makes of a configuration that a user has: a row of `crashloop profile check`."""
 
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 import msgspec
@@ -30,13 +31,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that the kubelet does not know, by their paths."""
     notes: tuple[str, ...] = ()
 
-    def shown(self) -> tuple[str, str, str, str]:
-        return self.profile, self.kubernetes, self.outcome, self.text
-
-    def document(self) -> dict[str, object]:
-        """As JSON."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
-
 
 def checked(profile: str, version: KubernetesVersion) -> Row:
     """What a kubelet makes of a profile, a file or a folder, in a cluster of that version."""
@@ -47,27 +41,25 @@ def checked(profile: str, version: KubernetesVersion) -> Row:
         outcome = REFUSED if isinstance(error, RefusedFile) else UNREADABLE
         reason = str(error).splitlines()[0].partition('": ')
         return Row(profile=profile, kubernetes=str(version), outcome=outcome, text=reason[2] or reason[0])
-    kubelet, made = kubelet_version(loaded, version), what_a_kubelet_makes_of(loaded, version)
-    dropped = form_of(loaded.merged, kubelet).dropped
-    is_refused = isinstance(made, Refusal)
+    kubelet = kubelet_version(loaded, version)
+    form = form_of(loaded.merged, kubelet)
+    made = what_a_kubelet_makes_of(loaded, version, form)
     return Row(
         profile=profile,
         kubernetes=str(kubelet),
-        outcome=REFUSED if is_refused else ACCEPTED,
+        outcome=REFUSED if isinstance(made, Refusal) else ACCEPTED,
         text=made.text if isinstance(made, Refusal) else curve_in_words(loaded, version),
-        dropped=dropped,
-        notes=(*notes, *(f"the kubelet drops {_near(each, kubelet)}" for each in dropped)),
+        dropped=form.dropped,
+        notes=(*notes, *(f"the kubelet drops {each}" for each in _with_near(form.dropped, kubelet))),
     )
 
 
-def _near(path: str, version: KubernetesVersion) -> str:
-    """A dropped field, with the one that it looks like."""
-    parent, _, name = path.rpartition(".")
+def _with_near(dropped: Iterable[str], version: KubernetesVersion) -> Iterator[str]:
+    """Dropped fields, each with the one that it looks like."""
     known = kubelet_api().fields_of(version)
-    fields = {each.lower(): each for each in known[KIND]} | {
-        each.lower(): each for struct in known.values() for each in struct
-    }
-    near = get_close_matches(name.lower(), fields, 1, 0.85)
-    if not near:
-        return path
-    return f"{path}, which it does not know (did you mean {f'{parent}.' if parent else ''}{fields[near[0]]}?)"
+    fields = {each.lower(): each for struct in (*known.values(), known[KIND]) for each in struct}
+    for path in dropped:
+        parent, _, name = path.rpartition(".")
+        near = get_close_matches(name.lower(), fields, 1, 0.85)
+        meant = f"{parent}.{fields[near[0]]}" if near and parent else fields[near[0]] if near else ""
+        yield f"{path}, which it does not know (did you mean {meant}?)" if near else path

@@ -42,14 +42,15 @@ from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Plan
 from crashloop.spec.version import KubernetesVersion
 
-OPTION = "--feature-gate"
 _VALUES = {"true": True, "false": False}
 
 
-def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_programs: bool = False) -> dict[str, bool]:
-    """The gates by name, from the values of the option. The user's own control plane may have gates of its own.
+def parsed_gates(
+    given: Iterable[str], version: KubernetesVersion, *, option: str = "--feature-gate", own_programs: bool = False
+) -> dict[str, bool]:
+    """The gates by name, from the values of the option. The user's own programs may have gates of their own.
 
-    Raises UsageError for a value of another form, a gate given twice, and gates with which the API server of that version
+    Raises UsageError for a value of another form, a gate given twice, and gates with which a program of that version
     refuses to start.
     """
     names = None if own_programs else known(version)
@@ -58,25 +59,25 @@ def parsed_gates(given: Iterable[str], version: KubernetesVersion, *, own_progra
         name, separator, value = text.partition("=")
         if not name or not separator or value.lower() not in _VALUES:
             raise UsageError(
-                f"{OPTION} {text!r}: expected NAME=true or NAME=false, such as ContainerRestartRules=false."
+                f"{option} {text!r}: expected NAME=true or NAME=false, such as ContainerRestartRules=false."
             )
         if name in gates:
-            raise UsageError(f"{OPTION} {text}: {name} is given twice.\nGive it once.")
+            raise UsageError(f"{option} {text}: {name} is given twice.\nGive it once.")
         gates[name] = _VALUES[value.lower()]
         state = None if own_programs and name not in GATES else gate_state(name, version)
         if state is GateState.ABSENT:
             near = [] if names is None or name in GATES else get_close_matches(name, names, 1)
             remedy = "Use another version." if name in GATES else "Name another, or bring your own binaries."
             remedy = f"Did you mean {near[0]}?" if near else remedy
-            raise UsageError(f"{OPTION} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
+            raise UsageError(f"{option} {text}: Kubernetes {version} does not have that gate.\n{remedy}")
         if state is (GateState.LOCKED_OFF if gates[name] else GateState.LOCKED):
             locked = str(not gates[name]).lower()
-            raise UsageError(f"{OPTION} {text}: Kubernetes {version} has that gate locked to {locked}.\nLeave it out.")
+            raise UsageError(f"{option} {text}: Kubernetes {version} has that gate locked to {locked}.\nLeave it out.")
     for name, missing in unmet(gates, version).items():
         if name in GATES or not own_programs:
             raise UsageError(
-                f"{OPTION}: {name} is on and depends on {', '.join(missing)}, which is off; the API server does not start.\n"
-                f"Add {OPTION} {name}=false, or switch on what it depends on."
+                f"{option}: {name} is on and depends on {', '.join(missing)}, which is off; nothing starts with it.\n"
+                f"Add {option} {name}=false, or switch on what it depends on."
             )
     return gates
 
@@ -159,6 +160,12 @@ def run_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         "kubernetes_version": version,
         "feature_gates": parsed_gates(
             options["--feature-gate"], KubernetesVersion.parse(version), own_programs=own_programs
+        ),
+        "kubelet_gates": parsed_gates(
+            options["--kubelet-gate"],
+            KubernetesVersion.parse(version),
+            option="--kubelet-gate",
+            own_programs=own_programs or options["--kubelet-binary"] is not None,
         ),
         "kubelet_binary": _absolute(options["--kubelet-binary"]),
         "bin_dir": _absolute(options["--bin-dir"]),

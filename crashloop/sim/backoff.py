@@ -291,7 +291,7 @@ class RestartDelays:
             return 0
         if last.killed and not behaviour.delays_startup_kills and _has_startup_probe(container):
             return 0
-        if last.hook_fails and not behaviour.delays_hook_kills:
+        if (last.hook_fails and not behaviour.delays_hook_kills) or (last.refused and not behaviour.delays_refused):
             return 0
         if behaviour.free_from is not None and last.number + 1 >= behaviour.free_from:
             return 0

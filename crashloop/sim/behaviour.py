@@ -385,6 +385,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     delays_static: bool = True
     static_keyed_by_uid: bool = True
     """Whether an edited static pod has counters of its own."""
+    static_at_restart: str = "go on"
+    """What becomes of static pods when it is restarted: go on, left (what had ended), killed (what runs), or mute."""
 
 
 CORRECT = Behaviour()

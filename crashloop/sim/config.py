@@ -80,6 +80,7 @@ _GATES: dict[str, tuple[bool | None, ...]] = {
     DECLARED: (_ABSENT, _ABSENT, False, True, True),
 }
 _OLDEST, _NEWEST = (1, 33), (1, 37)
+_DECLARED_LOCKED = (1, 37)
 
 
 class StartRefusal(msgspec.Struct, frozen=True):
@@ -113,13 +114,22 @@ def default_gates(release: tuple[int, int]) -> dict[str, bool]:
     return {name: default for name, row in _GATES.items() if (default := row[column]) is not None}
 
 
+def gates_with(wanted: dict[str, bool], release: tuple[int, int]) -> dict[str, bool]:
+    """The gates with those set that are wanted; AllAlpha and AllBeta set the others that are off, or on, by default."""
+    gates = default_gates(release)
+    for name, default in default_gates(release).items():
+        group = "AllBeta" if default else "AllAlpha"
+        if group in wanted and not (name == DECLARED and release >= _DECLARED_LOCKED):
+            gates[name] = wanted[group]
+    return gates | wanted
+
+
 def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> Effective | StartRefusal:
     """What a kubelet, of that version or of the profile's own, does with the configuration file and drop-in files."""
     if profile.arguments and not behaviour.takes_any_flag:
         return StartRefusal(f"failed to parse kubelet flag: unknown flag: {profile.arguments[0].split('=')[0]}")
     own = profile.kubernetes_version
     release = (version if own is None else KubernetesVersion.parse(own)).release
-    gates = default_gates(release)
     # Decoding comes first; defaults are filled in, and gates set for them, on what was decoded.
     config = _with_drop_ins(profile, behaviour)
     raw = (config.get("crashLoopBackOff") or {}).get("maxContainerRestartPeriod")
@@ -130,7 +140,8 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         period = parse_duration(raw) if raw is not None else None
     except BadDuration as error:
         return StartRefusal(f"failed to load kubelet config file, error: {error}")
-    refusal = _set_gates(gates, config.get("featureGates") or {}, release)
+    gates = gates_with(config.get("featureGates") or {}, release)
+    refusal = _gates_refusal(gates, config.get("featureGates") or {}, release)
     if refusal is not None:
         return refusal
     if period is None and gates[MAX_PERIOD]:
@@ -178,13 +189,12 @@ def _with_unit(raw: Any, behaviour: Behaviour) -> Any:
     return raw
 
 
-def _set_gates(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> StartRefusal | None:
+def _gates_refusal(gates: dict[str, bool], wanted: dict[str, bool], release: tuple[int, int]) -> StartRefusal | None:
     for name, value in wanted.items():
-        if name in _GATES and name not in gates:
+        if name in _GATES and name not in default_gates(release):
             return _refusal_by_panic(f"unrecognized feature gate: {name}")
-        if name == DECLARED and release >= (1, 37) and not value:
+        if name == DECLARED and release >= _DECLARED_LOCKED and not value:
             return _refusal_by_panic(f"cannot set feature gate {name} to false, feature is locked to true")
-        gates[name] = value
     missing = [name for name in (RULES, DECLARED) if not gates.get(name)]
     if gates.get(RESET) and missing:
         return _refusal_by_panic(

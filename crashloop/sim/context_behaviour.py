@@ -44,6 +44,8 @@ class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Binds a pod that it has left Pending after that time; None: never."""
     kubelet_misses: str = "features"
     """What a kubelet rejects a pod for: likewise."""
+    rejects_as: str = "PodFeatureUnsupported"
+    """The reason that it states."""
 
     # The ReplicaSet controller (owner_player.py)
     replaces: str = "at once"
@@ -202,6 +204,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
 
     changes_heed_policy: bool = False
     """Starts a container whose image has changed again only if its policy says so."""
+    changed_sidecar: str = "restarts"
+    """What becomes of a sidecar whose image has changed: restarts, stays (as it is), ends, or takes along (what is regular)."""
 
     # What probes wait for (prober.py)
     initial_delay: str = "since each start"
@@ -227,6 +231,19 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """How long after its hook has failed a container is killed, at the first start and at each later one; None: never."""
     delays_hook_kills: bool = True
     restarts_hook_kills: bool = True
+
+    # Starts that the runtime refuses (pod_actions.py, policy.py, backoff.py, sync.py)
+    leaves_refused: str = ""
+    """The containers that it leaves dead whose start was refused: all, init (no sidecars), or sidecars."""
+    retries_refused: bool = False
+    """Starts them again under Never."""
+    delays_refused: bool = True
+    counts_refused: bool = True
+    """Counts what follows a refused start as a restart."""
+
+    # What has ended and whose record the runtime has lost (pod_actions.py, sync.py)
+    forgotten: str = "regular"
+    """What runs again: regular (containers, and no init container), init too, what runs as well, or all in a new sandbox."""
 
     # What is left of exited containers (kubelet.py, statements.py)
     drops_previous_log: str = "never"

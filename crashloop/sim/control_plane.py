@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.config import DECLARED, RESET, RULES, Effective, default_gates
+from crashloop.sim.config import DECLARED, RESET, RULES, Effective, gates_with
 from crashloop.sim.pod import SimPod, stamp
 from crashloop.spec.control_plane import ApiRequest, FieldValidation, Verb
 from crashloop.spec.pod import Container, ContainerKind, Pod
@@ -39,7 +39,7 @@ class ApiServer:
 
     def __init__(self, settings: KubeletProfile, version: KubernetesVersion, behaviour: Behaviour) -> None:
         """`settings` are the gates that the API server was made with."""
-        self._gates = default_gates(version.release) | settings.feature_gates
+        self._gates = gates_with(settings.feature_gates, version.release)
         self._version = version
         self._behaviour = behaviour
         self.stored: dict[str, Manifest] = {}
@@ -271,7 +271,6 @@ UNSCHEDULABLE: dict[str, Any] = {
     "phase": "Pending",
     "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
 }
-REJECTED: dict[str, Any] = {"phase": "Failed", "reason": "PodFeatureUnsupported"}
 FIRST_WITH_DECLARED = (1, 36)
 """The first release whose components compare what pods need with what nodes declare."""
 

@@ -61,6 +61,11 @@ class SimulatedInstance(msgspec.Struct, eq=False):
     reported: InstanceState = InstanceState.NOT_YET
     """What a pod lifecycle event was made of."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether the runtime has refused to start it."""
+        return self.started_ns is None and self.exited_ns is not None
+
     def state(self, at_ns: int) -> InstanceState:
         """Its true state at that time."""
         if self.removed_ns is not None and self.removed_ns <= at_ns:

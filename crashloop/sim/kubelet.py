@@ -9,7 +9,7 @@ from crashloop.history.event import Kind
 from crashloop.sim.backoff import GC_PERIOD_NS, Backoffs
 from crashloop.sim.behaviour import Behaviour, S
 from crashloop.sim.config import Effective
-from crashloop.sim.control_plane import REJECTED, rejects
+from crashloop.sim.control_plane import rejects
 from crashloop.sim.dependency import Configuration, Puller
 from crashloop.sim.host import Steps, World
 from crashloop.sim.instance import SimulatedInstance
@@ -187,7 +187,7 @@ class Kubelet:
     def admit(self, pod: SimPod, writer: StatusWriter) -> None:
         """A pod was bound to this node."""
         if rejects(pod.spec, self.effective, self.behaviour):
-            writer.state(REJECTED)
+            writer.state({"phase": "Failed", "reason": self.behaviour.rejects_as})
             return
         self._pods[pod.uid] = pod, writer
         if self.behaviour.admission_forgets:
@@ -249,6 +249,8 @@ class Kubelet:
             sync.prober.is_mute = self.behaviour.probes_end_at_restart
             for instance in pod.alive() if self.behaviour.rebuilds_running else ():
                 sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
+            if pod.is_static:
+                self._meddle_with_static(pod, writer)
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())
@@ -259,6 +261,17 @@ class Kubelet:
         for instance in () if sync.prober.is_mute else pod.alive():
             sync.prober.watch(pod.spec.container(instance.name), instance)
         sync.worker.wake()
+
+    def _meddle_with_static(self, pod: SimPod, writer: StatusWriter) -> None:
+        """What a faulty kubelet does to a static pod that it finds."""
+        match self.behaviour.static_at_restart:
+            case "left":
+                pod.left = {each.name for each in pod.regulars} - {each.name for each in pod.alive()}
+            case "killed":
+                for instance in pod.alive():
+                    self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
+            case "mute":
+                writer.close()
 
     def _forget(self, pod: SimPod) -> None:
         self._syncs[pod.uid].delays.forget()

@@ -69,6 +69,10 @@ class SimPod:
         """Whether it comes from a file of its node."""
         self.reruns: set[str] = set()
         """Containers that a faulty kubelet is to run again though they are done."""
+        self.forgotten: set[str] = set()
+        """Containers of which the runtime forgot an instance that had ended."""
+        self.left: set[str] = set()
+        """Containers that a faulty kubelet is not to run again."""
         self.repeated: set[str] = set()
         """Containers that were started again after an exit with 0."""
         self.was_reset = False

@@ -74,9 +74,10 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
     """Plan the regular containers; a pod in which none is kept or started is stopped, sidecars and all."""
     kept = 0
     starts: list[Container] = []
-    fails_as_one = policies.behaviour.probe_kills_all and any(
-        each.container_id in probed.failed for each in pod.alive()
-    )
+    behaviour = policies.behaviour
+    fails_as_one = behaviour.probe_kills_all and any(each.container_id in probed.failed for each in pod.alive())
+    if behaviour.forgotten == "what runs as well":
+        fails_as_one |= any(each.name in pod.forgotten and view.newest(each.name) is None for each in pod.regulars)
     for container in pod.regulars:
         newest = view.newest(container.name)
         if newest is None:
@@ -102,7 +103,9 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
 
 def restarts(instance: SimulatedInstance, container: Container, pod: SimPod, policies: Policies) -> bool:
     """Whether an exited instance is to be followed by another."""
-    if _completes_init(instance, container):
+    if _completes_init(instance, container) or container.name in pod.left:
+        return False
+    if instance.refused and policies.leaves_refused(container):
         return False
     if container.is_sidecar:
         return policies.restarts_sidecar(container, pod.spec, instance)
@@ -190,7 +193,8 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
         elif container.name in pod.reruns:
             actions.starts.append(container)
         elif past and not policies.behaviour.repeats_init:
-            continue
+            if newest is None and container.name in pod.forgotten and policies.behaviour.forgotten == "init too":
+                actions.starts.append(container)
         elif newest is None:
             if not begun:
                 actions.starts.append(container)
@@ -236,9 +240,14 @@ def _sidecar(
             actions.starts.append(container)
         return False
     done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
-    if _to_kill(instance, pod, probed):
+    becomes = policies.behaviour.changed_sidecar if instance.image != pod.images[instance.name] else "restarts"
+    if _to_kill(instance, pod, probed) and becomes != "stays":
         actions.kills.append(Kill(container, instance))
-        actions.starts.append(container)
+        if becomes == "takes along":
+            regulars = {each.name: each for each in pod.regulars}
+            actions.kills += [Kill(regulars[each.name], each) for each in pod.alive() if each.name in regulars]
+        pod.left |= {container.name} if becomes == "ends" else set()
+        actions.starts += [container] if becomes != "ends" else []
         return done
     return newest.state is InstanceState.RUNNING and done
 

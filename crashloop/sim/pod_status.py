@@ -26,17 +26,21 @@ def terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behavio
     return {
         "terminated": {
             "exitCode": code,
-            "reason": "OOMKilled"
-            if _ran_out_of_memory(instance, behaviour, is_last)
-            else "Completed"
-            if code == 0
-            else "Error",
-            "startedAt": stamp(instance.started_ns, behaviour.started_offset_s),
+            "reason": _why(instance, behaviour, code, is_last=is_last),
+            "startedAt": stamp(instance.started_ns or 0, behaviour.started_offset_s),
             "finishedAt": stamp(instance.exited_ns, behaviour.finished_offset_s),
             "containerID": f"containerd://{instance.container_id}",
             **({"message": words} if (words := _termination_message(instance, behaviour, is_last)) else {}),
         }
     }
+
+
+def _why(instance: SimulatedInstance, behaviour: Behaviour, code: int, *, is_last: bool) -> str:
+    if instance.started_ns is None:
+        return "StartError"
+    if _ran_out_of_memory(instance, behaviour, is_last):
+        return "OOMKilled"
+    return "Error" if code else "Completed"
 
 
 def _termination_message(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> str:

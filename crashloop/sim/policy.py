@@ -63,6 +63,12 @@ class Policies(msgspec.Struct, frozen=True):
             return self.action(container, pod, instance) is Action.RESTART
         return True
 
+    def leaves_refused(self, container: Container) -> bool:
+        """Whether a container whose start was refused is left alone, which only a faulty kubelet does."""
+        which = self.behaviour.leaves_refused
+        is_init = container.kind is ContainerKind.INIT
+        return which == "all" or (is_init and which == ("sidecars" if container.is_sidecar else "init"))
+
     def restarts_after_kill(self, container: Container, pod_policy: RestartPolicy) -> bool:
         """Whether a container that the kubelet kills is started in the same sync: rules are not asked."""
         if self.behaviour.kill_restarts_never:
@@ -173,7 +179,9 @@ class Policies(msgspec.Struct, frozen=True):
             case RestartPolicy.ALWAYS:
                 return exit_code != 0 or behaviour.always_ends_with_0 != "always"
             case RestartPolicy.NEVER:
-                if behaviour.kill_restarts_never and instance.killed:
+                if (behaviour.kill_restarts_never and instance.killed) or (
+                    behaviour.retries_refused and instance.refused
+                ):
                     return True
                 from_code = behaviour.never_restarts_from
                 return (behaviour.never_restarts_once and is_first) or (

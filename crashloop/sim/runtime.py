@@ -9,7 +9,7 @@ from crashloop.sim.host import MS, Steps, World, ignore
 from crashloop.sim.instance import SimulatedInstance
 from crashloop.sim.pod import SimPod
 from crashloop.spec.pod import Container
-from crashloop.spec.program import KILLED, LifeEnd
+from crashloop.spec.program import KILLED, REFUSED, LifeEnd
 
 SHELL_MS = (1, 20)
 """From the start of the process to the journal's first stamp."""
@@ -21,6 +21,7 @@ PUBLISH_MS = (1, 25)
 REAP_MS = (1, 12)
 TERM_MS = (5, 60)
 SANDBOX_MS = (80, 400)
+REFUSAL = "OCI runtime create failed: no such file or directory"
 
 
 class Runtime:
@@ -85,7 +86,10 @@ class Runtime:
         self._event(pod, instance, now, Kind.CREATED, image=instance.image)
         self.on_change()
         yield self.host.step_ms(self.host.model.start_ms, now)
-        self._run(pod, container, instance)
+        if container.program.is_refused:
+            self._exit(pod, instance, REFUSED, LifeEnd.START)
+        else:
+            self._run(pod, container, instance)
 
     def create_spare(self, pod: SimPod, container: Container) -> Steps:
         """Create a container, and remove it without a start."""
@@ -165,7 +169,8 @@ class Runtime:
             pod.tape.journal(said, Kind.EXITED, words, pod.uid, instance, exit_code=exit_code, **told)
         pod.last_words[instance.name] = (*instance.earlier_words, instance.last_words)
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
-        self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, published_ns=published)
+        of_exit = {"refused": REFUSAL} if end is LifeEnd.START else {"published_ns": published}
+        self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, **of_exit)
         self.on_change()
         self.on_exit(pod, instance)
         pod.on_exit(instance)
@@ -179,8 +184,9 @@ class Runtime:
         self._event(pod, instance, self.loop.now, Kind.REMOVED)
 
     def forget(self, pod: SimPod, name: str) -> None:
-        """Kill the running instance of a container, and remove it at once."""
-        for instance in [each for each in pod.alive() if each.name == name]:
+        """Remove the newest instance of a container at once; one that runs is killed."""
+        for instance in [each for each in pod.instances if each.name == name][-1:]:
+            pod.forgotten |= {name} if instance.exited_ns is not None else set()
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
             self.remove(pod, instance, keep_log=True)
 

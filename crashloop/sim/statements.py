@@ -40,6 +40,8 @@ class Statements:
         """The reason cache: why a container was not started, by name (the message of CrashLoopBackOff)."""
         self.failed: dict[str, str] = {}
         """Containers whose last start failed before they were created, and the reason that is stated."""
+        self.refused: set[str] = set()
+        """Containers whose last start the runtime refused."""
         self.reset: set[str] = set()
         """Containers that RestartAllContainers removed and that have not started again."""
         self.lost: set[str] = set()
@@ -65,6 +67,8 @@ class Statements:
         """The instance that the last status showed running, and whether it had started, by name."""
         self._carried: set[str] = set()
         self._ready = PodConditions(policies.behaviour, now)
+        self._kept: dict[str, dict[str, Any]] = {}
+        """The last status of each container."""
         self._held: dict[str, str] = {}
         """The message of the last delay, by name."""
         self._first_starts: dict[str, int | None] = {}
@@ -247,7 +251,7 @@ class Statements:
         for container in self.pod.inits:
             newest = view.newest(container.name)
             if newest is None:
-                pending |= not self._has_run(container.name)
+                pending |= not (self._has_run(container.name) or self._is_kept(container))
             elif container.is_sidecar:
                 continue
             elif newest.state is not InstanceState.EXITED:
@@ -259,6 +263,8 @@ class Statements:
     def _container(self, container: Container, view: PodView, behaviour: Behaviour) -> dict[str, Any]:
         name = container.name
         views = view.of(name)
+        if not views and self._is_kept(container):
+            return self._kept[name]
         state, running = self._state(container, view)
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
@@ -281,7 +287,13 @@ class Statements:
         if instance is not None:
             stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
             status["containerID"] = f"containerd://{stated.container_id}"
+        self._kept[name] = status
         return status
+
+    def _is_kept(self, container: Container) -> bool:
+        """Whether it is an init container whose record is gone: what was stated of it stays (convertToAPIContainerStatuses)."""
+        is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
+        return is_init and container.name in self.pod.forgotten and container.name in self._kept
 
     def _is_ready(self, container: Container, instance: SimulatedInstance | None, state: State) -> bool:
         """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""
@@ -346,7 +358,7 @@ class Statements:
             started_ns = started_ns if behaviour.started_at_first else instance.started_ns
             return {"running": {"startedAt": stamp(started_ns)}}, True
         message = self.reasons.get(container.name)
-        reason = behaviour.waiting_reason
+        reason = "RunContainerError" if container.name in self.refused else behaviour.waiting_reason
         if message is not None:
             self._held[container.name] = message
         if message is not None and reason and restarts(instance, container, self.pod, self.policies):

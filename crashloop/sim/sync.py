@@ -20,7 +20,7 @@ from crashloop.sim.pod_status import TERMINAL
 from crashloop.sim.pod_worker import RETRY_NS, ActiveDeadline, Pleg, Worker
 from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
-from crashloop.sim.runtime import Runtime
+from crashloop.sim.runtime import REFUSAL, Runtime
 from crashloop.sim.statements import Statements
 from crashloop.sim.status_manager import StatusWriter
 from crashloop.spec.pod import Container, ContainerKind
@@ -151,6 +151,9 @@ class PodSync:
         yield from self._start_all(actions, view)
 
     def _state(self, status: dict[str, Any]) -> None:
+        # What has ended for good leaves no terminated state: pkg/kubelet/status/status_manager.go@v1.37.1 updateStatusInternal.
+        if any(each.name in self.pod.forgotten for each in self.pod.regulars):
+            return
         if self.behaviour.states_late_ns and any(self.pod.numbers.values()):
             self.loop.after(self.behaviour.states_late_ns, lambda: self.writer.state(status))
         else:
@@ -191,6 +194,7 @@ class PodSync:
         acted = bool(actions.kills or actions.kill_pod)
         for container in self._in_order(self._late.due(actions.starts)):
             wait_ns = self._backoff(container, view)
+            is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
             if wait_ns <= FREE:
                 yield from self.puller.ensure(self.pod, container)
                 problem = self._problem(container)
@@ -205,13 +209,18 @@ class PodSync:
                 acted = True
                 self.metrics.started()
                 self.statements.reasons.pop(container.name, None)
+                self.statements.refused.discard(container.name)
                 if self.behaviour.sibling_forgets:
                     self.delays.forget(but=container)
                 yield from self._start(container)
+                if container.program.is_refused:
+                    failed = True
+                    self._note_refused(container)
+                    if is_init:
+                        break
                 continue
             chosen = max if self.behaviour.retries_by_longest else min
             held_ns = wait_ns if held_ns is None else chosen(held_ns, wait_ns)
-            is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
             if is_init or self.behaviour.held_ends_starts:
                 break
         if held_ns is not None:
@@ -220,6 +229,11 @@ class PodSync:
             self.worker.completed(failed=True, held_ns=held_ns, retry_ns=retry_ns, acted=acted)
         else:
             self.worker.completed(failed=failed, retry_ns=self._retry_ns() if failed else None, acted=acted)
+
+    def _note_refused(self, container: Container) -> None:
+        self.statements.refused.add(container.name)
+        self.statements.reasons[container.name] = REFUSAL
+        self.log.add(self.loop.now, container, "RunContainerError", REFUSAL)
 
     def _problem(self, container: Container) -> str | None:
         """Why the container cannot be created, as the kubelet states it; None if it can."""
@@ -259,6 +273,7 @@ class PodSync:
     def _log_backoff(self, container: Container) -> None:
         stated_ns = self.delays.stated_ns(container, self.loop.now)
         delay = spell(int(stated_ns * self.behaviour.message_factor))
+        self.statements.refused.discard(container.name)
         text = f"back-off {delay} restarting failed container={container.name} pod={self.pod.stem}"
         self.statements.reasons[container.name] = text
         self.log.add(self.loop.now, container, "CrashLoopBackOff", text, delay_s=stated_ns / 1e9)
@@ -270,8 +285,10 @@ class PodSync:
         pod.numbers[name] = number
         pod.reruns.discard(name)
         pod.repeated |= {name} if pod.exit_codes.get(name) == 0 else set()
-        uncounted = (self.is_alone() and not self.behaviour.counts_alone) or (
-            pod.exit_codes.get(name) == 0 and not self.behaviour.counts_after_0
+        uncounted = (
+            (self.is_alone() and not self.behaviour.counts_alone)
+            or (pod.exit_codes.get(name) == 0 and not self.behaviour.counts_after_0)
+            or (container.program.is_refused and not self.behaviour.counts_refused)
         )
         if number and uncounted:
             self.statements.uncounted[name] = self.statements.uncounted.get(name, 0) + 1
@@ -291,6 +308,8 @@ class PodSync:
     def _wants_new_sandbox(self, number: int) -> bool:
         behaviour = self.behaviour
         if behaviour.new_sandbox_each is not None and number % behaviour.new_sandbox_each == 0:
+            return True
+        if behaviour.forgotten == "all in a new sandbox" and self.pod.forgotten:
             return True
         ruled = any(each.rules for each in self.pod.spec.containers)
         return behaviour.new_sandbox or (behaviour.new_sandbox_without_rules and not ruled)

@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.errors import UsageError
 from crashloop.slo.estimates import least_samples
@@ -37,7 +36,7 @@ from crashloop.slo.rows import (
 )
 from crashloop.slo.scrapes import SOURCES
 from crashloop.slo.servers import SERVER_FIGURES
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, read_yaml
 
 _TIMED = (HistogramSli, SampleSli)
 _OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
@@ -47,8 +46,8 @@ def read_rows(text: str, *, name: str) -> SloFile:
     """The rows of a file. Raises UsageError naming the file, the row, the field and what was expected."""
     try:
         raw = read_yaml(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageError(f"{name}: not YAML: {error}") from error
+    except Unreadable as error:
+        raise UsageError(f"{name}: {error}.") from error
     rows = raw.get("slos") if isinstance(raw, dict) else None
     if not isinstance(rows, list) or not rows:
         raise UsageError(f"{name}: expected a description and a list of slos with at least one row.")

@@ -3,11 +3,13 @@
 API scenarios declare such requests, also without a control plane for themselves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from crashloop.spec.profile import GATE_GROUPS
 
 
 class Component(StrEnum):
@@ -24,6 +26,18 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     """Gates that it is started with, beside those of the run."""
     controllers_version: str | None = None
     """Version of controller manager and scheduler, where they are older than the API server (version skew)."""
+
+
+def component_flags(component: str, feature_gates: Mapping[str, bool]) -> dict[str, str]:
+    """The flags of a component of the control plane for its gates, by name.
+
+    An API server with all gates of a stage on also serves the API groups of that stage: its own controllers wait for them.
+    """
+    if not feature_gates:
+        return {}
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(feature_gates.items()))
+    serves_all = component == Component.API_SERVER and any(feature_gates.get(group) for group in GATE_GROUPS)
+    return {"feature-gates": gates} | ({"runtime-config": "api/all=true"} if serves_all else {})
 
 
 def controllers_of(control_planes: Iterable[ControlPlane | None]) -> tuple[str, ...]:

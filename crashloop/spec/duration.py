@@ -17,6 +17,7 @@ _UNITS_NS = {
     "h": 3600 * 10**9,
 }
 _TERM = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]*)")
+_BACKOFF = re.compile(r"back-off (\S+) restarting failed container")
 _LARGEST_NS = 2**63 - 1
 _JSON_NAMES = {bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
@@ -49,6 +50,16 @@ def parse_duration_ns(value: Any) -> int:
     if total_ns > _LARGEST_NS:
         raise NotADuration(f'time: invalid duration "{value}"')
     return sign * total_ns
+
+
+def stated_backoff_s(message: str | None) -> float | None:
+    """The delay that a kubelet's message states, as in "back-off 40s restarting failed container"; None without one.
+
+    Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff.
+    """
+    found = _BACKOFF.search(message or "")
+    stated_s = duration_seconds(found[1]) if found else None
+    return None if stated_s is None or stated_s < 0 else stated_s
 
 
 def duration_seconds(value: Any) -> float | None:

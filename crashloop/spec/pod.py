@@ -197,6 +197,9 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         if self.memory_limit is None and any(life.end is LifeEnd.MEMORY for life in self.program.lives):
             raise ValueError(f"container {self.name!r} is to die of its memory and has no memory_limit")
 
+        if self.program.is_refused and (self.probes or self.post_start):
+            raise ValueError(f"container {self.name!r} never runs, and has no probe and no hook")
+
         by_hook = [life for life in self.program.lives if life.end is LifeEnd.HOOK]
         if by_hook and not (self.post_start and {life.exit_code for life in by_hook} == {self.exit_code_on_term}):
             raise ValueError(f"container {self.name!r}: lives that its hook ends need post_start and exit_code_on_term")

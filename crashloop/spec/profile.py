@@ -16,6 +16,8 @@ MAX_PERIOD_GATE = "KubeletCrashLoopBackOffMax"
 REDUCED_DECAY_GATE = "ReduceDefaultCrashLoopBackOffDecay"
 RESTART_RULES_GATE = "ContainerRestartRules"
 RESTART_ALL_GATE = "RestartAllContainersOnContainerExits"
+GATE_GROUPS = {"AllAlpha": "alpha", "AllBeta": "beta"}
+"""Each sets the gates of a stage that are not set themselves."""
 
 PROFILE_LABEL = "crashloop.dev/profile"
 """Label of a Node: the name of its kubelet profile."""
@@ -96,6 +98,11 @@ class KubeletProfile(msgspec.Struct, frozen=True, kw_only=True):
         for each in self.drop_ins:
             result = merged(result, each)
         return result
+
+    def with_gates(self, gates: Mapping[str, bool]) -> "KubeletProfile":
+        """The profile with these gates in its file, but for those that it sets itself."""
+        own = self.config.get("featureGates") or {}
+        return msgspec.structs.replace(self, config=self.config | {"featureGates": {**gates, **own}}) if gates else self
 
     @property
     def feature_gates(self) -> dict[str, bool]:

@@ -8,6 +8,9 @@ import msgspec
 KILLED = 137
 """The exit code after SIGKILL: runtimes report an end by signal n as 128 + n."""
 
+REFUSED = 128
+"""The exit code of a container whose start the runtime refused: containerd internal/cri/server/container_start.go@v2.3.7."""
+
 TERMINATED = 143
 """The exit code on SIGTERM, unless a container has another."""
 
@@ -24,6 +27,8 @@ class LifeEnd(StrEnum):
     """The kernel: the program takes more memory than its container may have."""
     HOOK = "hook"
     """The kubelet: the container's postStart hook fails."""
+    START = "start"
+    """The runtime, which refuses its start: the container's command does not exist. It has not run, and counts as an exit."""
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +45,9 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.run_s < 0 or not 0 <= self.exit_code <= 255 or self.times < 1:
             raise ValueError(f"{self}: run_s is at least 0, exit_code 0 to 255, times at least 1")
-        if self.end in (LifeEnd.SIGNAL, LifeEnd.MEMORY) and self.exit_code != KILLED:
-            raise ValueError(f"{self}: a life has one end; a kill leaves {KILLED}, not {self.exit_code}")
+        leaves = {LifeEnd.SIGNAL: KILLED, LifeEnd.MEMORY: KILLED, LifeEnd.START: REFUSED}.get(self.end, self.exit_code)
+        if self.exit_code != leaves:
+            raise ValueError(f"{self}: a life has one end; {self.end} leaves {leaves}, not {self.exit_code}")
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -72,6 +78,15 @@ class Program(msgspec.Struct, frozen=True):
     known: bool = True
     """Whether its lives are those above. If not, it is of a user's own image: nobody knows when and how it exits, and it keeps no
     journal."""
+
+    def __post_init__(self) -> None:
+        if self.is_refused and len(self.lives) > 1:
+            raise ValueError(f"{self}: a command that does not exist has no other lives")
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the runtime refuses every start of it, also after those of its lives."""
+        return any(life.end is LifeEnd.START for life in self.lives)
 
     def each_life(self) -> tuple[Life, ...]:
         """One entry a life, repetitions spelled out."""
@@ -111,6 +126,11 @@ def out_of_memory(*, after_s: float = 1.0, times: int = 1) -> Program:
 def hook_fails(*, times: int = 1) -> Program:
     """A program that ends `times` times because its postStart hook fails; then it holds."""
     return Program((Life(run_s=0.2, exit_code=TERMINATED, times=times, end=LifeEnd.HOOK),))
+
+
+def refused(*, times: int) -> Program:
+    """A program that does not exist: the runtime refuses its start, `times` times for all that is planned of it."""
+    return Program((Life(exit_code=REFUSED, times=times, end=LifeEnd.START),))
 
 
 def runs(*lives: tuple[float, int]) -> Program:

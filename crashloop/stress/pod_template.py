@@ -5,7 +5,8 @@ and how its containers exit, only the runtime says. From the spec follow their r
 probe or a hook may have had one of them killed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -16,8 +17,14 @@ from crashloop.spec.program import THEIRS
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
-_PLACES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"), ("template",))
-"""Where a template is: in a Deployment, Job or the like, in a CronJob, in a PodTemplate."""
+_PLACES = (
+    ("spec", "template"),
+    ("spec", "jobTemplate", "spec", "template"),
+    ("spec", "leaderWorkerTemplate", "leaderTemplate"),
+    ("spec", "leaderWorkerTemplate", "workerTemplate"),
+    ("template",),
+)
+"""Where a template is: in a Deployment, Job or the like, in a CronJob, in a LeaderWorkerSet, in a PodTemplate."""
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
 
@@ -31,6 +38,8 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     annotations: dict[str, str] = {}
     spec: dict[str, Any]
     """A PodSpec in the spelling of core/v1."""
+    replaced: tuple[str, ...] = ()
+    """What of the file a run does not use, one sentence each."""
 
     @property
     def pod(self) -> Pod:
@@ -65,53 +74,117 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return all(each.keys() - {"name"} <= _STATELESS for each in _read(self.spec).volumes or ())
 
 
-def template_in(documents: list[Any], *, file: str) -> PodTemplate:
-    """The pod template in the documents of a YAML file. Raises ValueError with a sentence if it has none, or several."""
-    found = [pod for each in documents if (pod := _pod_in(each)) is not None]
-    if len(found) != 1:
-        kinds = ", ".join(str(each.get("kind", "no kind")) for each in documents if isinstance(each, dict)) or "nothing"
+def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
+    """The pod template in the documents of a YAML file, or that of `chosen`, such as Deployment/web.
+
+    Raises ValueError with a sentence if there is none, or several of which none is chosen.
+    """
+    found = [(name, pod) for each in objects_in(read) for name, pod in pods_in(each)]
+    names = ", ".join(name for name, _ in found)
+    fitting = [pod for name, pod in found if chosen in ("", name)]
+    if len(fitting) != 1:
+        kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"
+        how = f" Choose one: {file}#{found[-1][0]}." if found else ""
         raise ValueError(
-            f"{len(found) or 'no'} pods in it ({kinds}); expected one: a Pod, a PodTemplate or an object with spec.template."
+            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); expected one: a Pod, a "
+            f"PodTemplate or an object with spec.template.{how}"
         )
-    metadata = found[0].get("metadata") or {}
+    (pod,) = fitting
+    metadata = pod.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise ValueError(f"its metadata is {metadata!r}; expected a mapping, such as {{labels: {{app: web}}}}.")
     about = {name: metadata.get(name) or {} for name in ("labels", "annotations")}
+    spec, replaced = _as_run(pod["spec"])
     try:
-        return msgspec.convert({"file": file, "spec": found[0]["spec"], **about}, PodTemplate)
+        return msgspec.convert({"file": file, "spec": spec, "replaced": replaced, **about}, PodTemplate)
     except msgspec.ValidationError as error:
         raise ValueError(f"{error}.") from error
 
 
+def objects_in(read: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """The objects among documents and in lists of them."""
+    for each in read:
+        if isinstance(each, dict) and isinstance(each.get("items"), list):
+            yield from objects_in(each["items"])
+        elif isinstance(each, dict):
+            yield each
+
+
+def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A pod spec without what a run decides itself, and a sentence for each such field."""
+    kept = {name: value for name, value in spec.items() if name not in OF_THE_RUN or value is None}
+    said = [f"spec.{name} is left out: the run places its pods, and ends them." for name in spec if name not in kept]
+    for field in ("initContainers", "containers"):
+        listed = kept.get(field)
+        if not isinstance(listed, list):
+            continue
+        kept[field] = [*listed]
+        for number, each in enumerate(listed):
+            if isinstance(each, dict) and _pulls_always(each.get("imagePullPolicy"), str(each.get("image"))):
+                kept[field][number] = {**each, "imagePullPolicy": "IfNotPresent"}
+                said.append(
+                    f"spec.{field}[{number}].imagePullPolicy is IfNotPresent: each restart would wait for the registry, and that "
+                    "time would be the kubelet's lateness."
+                )
+    return kept, tuple(said)
+
+
+def _pulls_always(policy: object, image: str) -> bool:
+    """By its policy, or without one by the tag `latest`, given or not (pkg/apis/core/v1/defaults.go@v1.37.1)."""
+    if policy is not None:
+        return policy == "Always"
+    name = image.rpartition("/")[2]
+    return "@" not in name and name.partition(":")[2] in ("", "latest")
+
+
 def faults_of(template: PodTemplate) -> Iterator[str]:
     """What a load cannot take of a template, one sentence per fault."""
-    for field in OF_THE_RUN:
-        if template.spec.get(field) is not None:
-            yield f"spec.{field} is set, which a run sets or replaces itself; leave it out."
+    yield from _misspelt(template.spec)
     try:
-        read, pod = _read(template.spec), template.pod
+        pod = template.pod
     except ValueError as error:
         yield f"{error}."
         return
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
-    for each in read.all_containers:
-        if each.pulls_always:
-            yield (
-                f"container {each.name!r}: its image {each.image} would be pulled at every restart, and the time of a pull "
-                "cannot be told from the kubelet's delay; set imagePullPolicy to IfNotPresent or Never."
-            )
 
 
-def _pod_in(document: Any) -> dict[str, Any] | None:
-    """The pod of one document, with `spec`; None if it has none."""
-    if not isinstance(document, dict):
-        return None
+def _misspelt(spec: dict[str, Any]) -> Iterator[str]:
+    """Fields that look like one which decides about restarts: the API server drops what it does not know."""
+    yield from _near_misses(spec, _PodSpec, "spec")
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(spec.get(field) or ()):
+            place = f"spec.{field}[{number}]"
+            yield from _near_misses(container, _Container, place)
+            rules = container.get("restartPolicyRules") if isinstance(container, dict) else None
+            for position, rule in enumerate(rules if isinstance(rules, list) else ()):
+                yield from _near_misses(rule, _Rule, f"{place}.restartPolicyRules[{position}]")
+
+
+def _near_misses(value: Any, kind: type[msgspec.Struct], place: str) -> Iterator[str]:
+    known = kind.__struct_encode_fields__
+    for name in value if isinstance(value, dict) else ():
+        near = get_close_matches(name, known, 1, 0.85)
+        if near and name not in known and name != "resizePolicy":
+            yield f"{place}.{name} is no field of Kubernetes; did you mean {near[0]}?"
+
+
+def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The pods of an object, each with `spec` and named as kind and name; a JobSet has one for each of its jobs."""
+    metadata = document.get("metadata")
+    name = f"{document.get('kind', 'object')}/{metadata.get('name', '?') if isinstance(metadata, dict) else '?'}"
+    jobs = (_at(document, ("spec",)) or {}).get("replicatedJobs")
     if document.get("kind") == "Pod":
-        found = document
+        places: dict[str, Any] = {name: document}
+    elif isinstance(jobs, list):
+        places = {f"{name}/{each.get('name', '?')}": each.get("template") for each in jobs if isinstance(each, dict)}
+        places = {job: _at(each or {}, ("spec", "template")) for job, each in places.items()}
     else:
-        found = next((each for place in _PLACES if (each := _at(document, place)) is not None), {})
-    return found if isinstance(found.get("spec"), dict) else None
+        found = {place: each for place in _PLACES if (each := _at(document, place)) is not None}
+        places = {f"{name}/{place[-1]}" if len(found) > 1 else name: each for place, each in found.items()}
+    yield from (
+        (each, pod) for each, pod in places.items() if isinstance(pod, dict) and isinstance(pod.get("spec"), dict)
+    )
 
 
 def _at(document: Mapping[str, Any], place: tuple[str, ...]) -> dict[str, Any] | None:
@@ -155,14 +228,6 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
     def killed_after_s(self) -> float | None:
         """None if nothing kills it."""
         return 0.0 if self.has_hook else killed_after_s(self.liveness_probe, self.startup_probe)
-
-    @property
-    def pulls_always(self) -> bool:
-        """By its policy, or without one by the tag `latest`, given or not (pkg/apis/core/v1/defaults.go@v1.37.1)."""
-        if self.image_pull_policy is not None:
-            return self.image_pull_policy == "Always"
-        name = self.image.rpartition("/")[2]
-        return "@" not in name and name.partition(":")[2] in ("", "latest")
 
 
 class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):

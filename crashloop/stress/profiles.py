@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.errors import UsageError
 from crashloop.profiles import purpose, read_manifest
@@ -19,7 +18,7 @@ from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
 from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
-from crashloop.yaml_text import read_yaml
+from crashloop.yaml_text import Unreadable, documents, text_of
 
 
 def with_templates(loads: dict[str, AnyLoad], folder: Path) -> dict[str, AnyLoad]:
@@ -35,16 +34,13 @@ def _with_template(name: str, load: AnyLoad, folder: Path) -> AnyLoad:
         return load
     if isinstance(load.template, PodTemplate):
         raise UsageError(f"load {name!r}: template is no text; expected the path of a YAML file.")
-    path = folder / load.template
+    file, _, chosen = load.template.partition("#")
+    path = folder / file
     try:
-        template = template_in(list(yaml.safe_load_all(path.read_text(encoding="utf-8"))), file=path.name)
+        template = template_in(documents(text_of(path)), file=path.name, chosen=chosen)
         faults = list(faults_of(template))
-    except OSError as error:
-        faults = [f"it cannot be read ({error.strerror})."]
-    except UnicodeDecodeError:
-        faults = ["it is no text in UTF-8."]
-    except (yaml.YAMLError, RecursionError) as error:
-        faults = [f"it is not YAML: {error}"]
+    except Unreadable as error:
+        faults = [f"it cannot be read ({error})."]
     except ValueError as error:
         faults = [str(error)]
     if faults:
@@ -59,18 +55,36 @@ MAX_NAME = 20
 """Longest name of a load or node: with a number it is part of a pod's name of at most 63 letters."""
 
 
-def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), placement: int = 0) -> StressProfile:
+PODS, KUBELET = 40, "stock"
+
+
+def load_stress_profile(
+    profile: str | Path,
+    *,
+    steps: Sequence[int] = (),
+    placement: int = 0,
+    pods: int | None = None,
+    kubelet: str | None = None,
+) -> StressProfile:
     """The profile of that name in manifests/stress, or in the file whose path is given (.yaml or with a slash).
 
-    `steps` are numbers of users in place of those of its own steps; `placement` moves its loads to other nodes that are alike.
-    The pod templates that it names are read with it. Raises UsageError for a file that is missing, is no stress profile, or is
-    inconsistent, for such a template, for `steps` of a profile that has none, and for a `placement` of one without such nodes.
+    A file with the pods themselves, such as a Deployment (of several `#Deployment/web`), is a profile of so many of its `pods`
+    on one node with that `kubelet` profile. `steps` are numbers of users in place of those of its own steps; `placement` moves
+    its loads to other nodes that are alike. The pod templates that it names are read with it. Raises UsageError for a file that
+    is missing, is no stress profile, or is inconsistent, for such a template, for `steps` of a profile that has none, for a
+    `placement` of one without such nodes, and for `pods` and `kubelet` of a profile.
     """
-    path, text = read_manifest("stress profile", STRESS_MANIFESTS, profile)
+    file, _, chosen = str(profile).partition("#")
+    path, text = read_manifest("stress profile", STRESS_MANIFESTS, file)
     try:
-        read = msgspec.convert(read_yaml(text), StressProfile)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _faulty_file(path, f"it is not YAML: {error}") from error
+        found = documents(text)
+        if any(isinstance(each, dict) and {"apiVersion", "kind"} <= each.keys() for each in found):
+            found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
+        elif pods or kubelet or chosen:
+            raise _faulty_file(path, "--pods, --profile and #KIND/NAME are for a file with the pods themselves.")
+        read = msgspec.convert(found[0] if len(found) == 1 else None, StressProfile)
+    except Unreadable as error:
+        raise _faulty_file(path, f"{error}.") from error
     except msgspec.ValidationError as error:
         raise _faulty_file(path, f"{error}.") from error
     read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))
@@ -84,6 +98,25 @@ def load_stress_profile(profile: str | Path, *, steps: Sequence[int] = (), place
         return msgspec.structs.replace(read, loads=with_templates(read.loads, path.parent))
     except UsageError as error:
         raise _faulty_file(path, str(error)) from error
+
+
+def _profile_of(template: str, pods: int, kubelet: str) -> dict[str, Any]:
+    """A node without the pods, and with them."""
+    return {
+        "nodes": [{"name": "storm", "profile": kubelet}],
+        "loads": {
+            "app": {"kind": "crash", "node": "storm", "template": template.removesuffix("#")},
+            "healthy": {"kind": "churn", "node": "storm", "rate_per_s": 0.5, "hold_s": 0.5, "in_flight": 6},
+        },
+        "stages": [
+            {"name": "baseline", "duration_s": 60, "users": {"healthy": 1}},
+            {"name": "storm", "duration_s": 300, "users": {"healthy": 1, "app": pods}, "settle_s": 60},
+        ],
+        "slos": {
+            "files": ["official", "restarts", "node"],
+            "without": ["restart-all-first-container", "unexpected-restarts"],
+        },
+    }
 
 
 def with_max_pods(kubelet: KubeletProfile, max_pods: int) -> KubeletProfile:

@@ -41,6 +41,7 @@ from crashloop.stress.highest_rate import require_steps
 from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import Number, group_for, lend, open_files_of, spread_out
+from crashloop.stress.loads import Crash
 from crashloop.stress.plan import SUITE, StressPlan, plan_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile, with_max_pods
@@ -79,7 +80,11 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The user's options; written to run.json."""
 
     profile: str
-    """A name of manifests/stress, or a path."""
+    """A name of manifests/stress, or a path, also of a file with the pods themselves."""
+    pods: int | None = None
+    """So many of these pods."""
+    kubelet_profile: str | None = None
+    """Of their node."""
     steps: tuple[int, ...] = ()
     """Numbers of users in place of those of the profile's steps."""
     placement: int = 0
@@ -111,7 +116,13 @@ def plan_stress(options: StressOptions) -> StressPlan:
 
     An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
     """
-    profile = load_stress_profile(options.profile, steps=options.steps, placement=options.placement)
+    profile = load_stress_profile(
+        options.profile,
+        steps=options.steps,
+        placement=options.placement,
+        pods=options.pods,
+        kubelet=options.kubelet_profile,
+    )
     if options.workers is not None:
         profile = msgspec.structs.replace(profile, workers=options.workers)
     if options.listen is not None:
@@ -179,6 +190,30 @@ def _spread_plan(
     return spread_out(plan, group.hosts)
 
 
+def plan_in_words(plan: StressPlan) -> Iterator[str]:
+    """Nodes, loads and stages."""
+    for node, kubelet in zip(plan.load.nodes, plan.kubelets, strict=True):
+        yield f"node {node.name}: kubelet profile {kubelet.name}"
+    for name, load in plan.load.loads.items():
+        own = (
+            f" {load.own.file} ({', '.join(load.own.images)})"
+            if isinstance(load, Crash) and load.own is not None
+            else ""
+        )
+        yield f"load {name}: {type(load).__name__.lower()}{own} on node {load.node}"
+    for stage in plan.load.stages:
+        users = ", ".join(f"{count} {name}" for name, count in stage.users.items())
+        yield f"stage {stage.name}: {stage.settle_s + stage.duration_s:g} s with {users}"
+    yield f"{sum(each.settle_s + each.duration_s for each in plan.load.stages) * plan.load.rounds / 60:.3g} min of load in all."
+
+
+def replaced_in(plan: StressPlan) -> Iterator[str]:
+    """What of the user's own templates the run does not use."""
+    for name, load in plan.load.loads.items():
+        if isinstance(load, Crash) and load.own is not None:
+            yield from (f"load {name!r}, {load.own.file}: {each}" for each in load.own.replaced)
+
+
 def run_stress(
     options: StressOptions, progress: Progress, say: Callable[[str], None], lifeline: Lifeline
 ) -> tuple[StressDir, StressResults]:
@@ -193,6 +228,8 @@ def run_stress(
         allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
     say(f"run directory: {run.root}")
+    for line in replaced_in(plan):
+        say(line)
     rows = rows_of(plan.load.slos)
     where_at = site(
         run,

@@ -1,9 +1,8 @@
 """What the statuses of a pod's containers say about their next start, and what its spec says about every exit."""
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, Required, TypedDict, cast
 
 import msgspec
 
@@ -13,7 +12,7 @@ from crashloop.model.counter import RESET_AFTER_S
 from crashloop.model.lateness import latest_s, soonest_s
 from crashloop.model.restart import decide
 from crashloop.model.variants import as_shipped
-from crashloop.spec.duration import NotADuration, parse_duration_ns
+from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
@@ -30,8 +29,9 @@ RESETS = (
     "a restart of the kubelet or of the node",
     "a new pod in its place",
 )
-_STATED = re.compile(r"back-off (\S+) restarting failed container")
 _KILLED = (137, 143)
+_LAST_YEAR = 9000
+"""Later, there is no time after the delay."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,12 +87,27 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[ContainerAnswer, ...]
 
 
-_State = dict[str, dict[str, Any] | None]
+class _Ended(TypedDict, total=False):
+    exitCode: Required[Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]]
+    signal: int | None
+    reason: str | None
+    finishedAt: str | None
+
+
+class _Waiting(TypedDict, total=False):
+    reason: str | None
+    message: str | None
+
+
+class _State(TypedDict, total=False):
+    waiting: _Waiting | None
+    running: dict[str, Any] | None
+    terminated: _Ended | None
 
 
 class _Status(msgspec.Struct, rename="camel"):
     name: str
-    restart_count: int = 0
+    restart_count: Annotated[int, msgspec.Meta(ge=0)] = 0
     state: _State | None = None
     last_state: _State | None = None
 
@@ -102,9 +117,15 @@ class _Statuses(msgspec.Struct, rename="camel"):
     init_container_statuses: list[_Status] | None = None
 
 
+class _EnvVar(TypedDict, total=False):
+    valueFrom: dict[str, Any] | None
+
+
 class _ContainerSpec(msgspec.Struct, rename="camel"):
     name: str
-    env: list[dict[str, Any]] | None = None
+    env: list[_EnvVar] | None = None
+    liveness_probe: dict[str, Any] | None = None
+    startup_probe: dict[str, Any] | None = None
     resources: dict[str, dict[str, Any] | list[Any] | None] | None = None
 
 
@@ -158,7 +179,8 @@ def _container_answer(
     setting: Setting,
     events: list[Json],
 ) -> ContainerAnswer:
-    state, last = (status.state or {}, status.last_state or {}) if status else ({}, {})
+    state = cast("Mapping[str, Json | None]", (status and status.state) or {})
+    last = cast("Mapping[str, Json | None]", (status and status.last_state) or {})
     waiting, ended = state.get("waiting"), state.get("terminated") or last.get("terminated")
     probes = bool(spec.get("livenessProbe") or spec.get("startupProbe"))
     cause, last_exit = Cause.NONE, "it has never ended"
@@ -167,11 +189,11 @@ def _container_answer(
     blocked = waits_for(waiting) if waiting else None
     if blocked is not None:
         cause = blocked[0]
-    delay_s = _stated_s(waiting) if waiting and blocked is None else None
+    delay_s = stated_backoff_s(str(waiting.get("message"))) if waiting and blocked is None else None
     curve = setting.curve or DEFAULT_CURVE
     finished = _time(ended.get("finishedAt")) if ended else None
     earliest = latest = None
-    if delay_s is not None and finished is not None:
+    if delay_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
         soonest = soonest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
         last_s = latest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
@@ -252,16 +274,6 @@ def _step(delay_s: float | None, curve: Curve, *, known: bool) -> str:
         return f"delay {restart - 1} of the curve; after another crash {curve.after(delay_s):g} s"
     configured = "the node's configuration" if known else "the default curve"
     return f"{delay_s:g} s is no delay of {configured}: the kubelet has another maximum or initial delay"
-
-
-def _stated_s(waiting: Json) -> float | None:
-    found = _STATED.search(str(waiting.get("message") or ""))
-    if found is None:
-        return None
-    try:
-        return parse_duration_ns(found[1]) / 1e9
-    except NotADuration:
-        return None
 
 
 def _time(text: object) -> datetime | None:

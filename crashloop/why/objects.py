@@ -1,19 +1,16 @@
 """The pods in what people have of a cluster: output of `kubectl get`, a manifest, must-gather, `kubectl cluster-info dump`."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from crashloop.errors import UsageError
-from crashloop.stress.pod_template import template_in
+from crashloop.stress.pod_template import pods_in
+from crashloop.yaml_text import Unreadable, documents, text_of
 
 Json = dict[str, Any]
 
 MAX_FILES = 20_000
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_INTEREST = ("pod", "node", "event")
 """A dump's file is read if its path, below the folder, has one of these words."""
 
@@ -29,8 +26,8 @@ class Evidence(NamedTuple):
 
 
 def read_text(text: str, subject: str) -> Evidence:
-    """Raises UsageError for what is neither JSON nor YAML, and for a text without a pod."""
-    found = evidence_of(_documents(text, subject))
+    """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
+    found = evidence_of(documents(text))
     if not found.pods:
         raise UsageError(f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template.")
     return found
@@ -44,22 +41,13 @@ def read_folder(folder: Path) -> Evidence:
     for path in files[:MAX_FILES]:
         if any(word in str(path.relative_to(folder)).lower() for word in _OF_INTEREST):
             try:
-                objects += _documents(read_file(path), str(path))
-            except UsageError as fault:
-                faults.append(fault)
+                objects += documents(text_of(path))
+            except Unreadable as fault:
+                faults.append(UsageError(f"{path}: cannot be read ({fault})."))
     found = evidence_of(objects)
     if not found.pods:
         raise faults[0] if faults else UsageError(f"{folder}: no file with a pod in it.")
     return found
-
-
-def read_file(path: Path) -> str:
-    """Raises UsageError."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise UsageError(f"{path}: cannot be read ({reason}).") from error
 
 
 def evidence_of(documents: Iterable[Any]) -> Evidence:
@@ -71,29 +59,14 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
         metadata = _mapping(each.get("metadata"))
         match each.get("kind"):
             case "Node":
-                info = _mapping(_mapping(each.get("status")).get("nodeInfo"))
-                versions[str(metadata.get("name"))] = str(info.get("kubeletVersion", ""))
+                versions[str(metadata.get("name"))] = str(at(each, "status", "nodeInfo", "kubeletVersion") or "")
             case "Event":
-                events.append(each)
+                events += [each] if isinstance(each.get("involvedObject"), dict) else []
             case "Pod":
                 pods[metadata.get("uid") or (metadata.get("namespace"), metadata.get("name"), len(pods))] = each
             case _:
                 pods |= {("template", len(pods)): pod for pod in _templates(each)}
     return Evidence(tuple(pods.values()), versions, tuple(events))
-
-
-def _documents(text: str, subject: str) -> list[Any]:
-    """JSON first: it may be indented with tabs, and its parser is the faster one."""
-    try:
-        return [json.loads(text)]
-    except ValueError:
-        pass
-    try:
-        return list(yaml.load_all(text, Loader=_LOADER))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{subject}: neither JSON nor YAML{where}; it may have been cut off.") from error
 
 
 def _objects(documents: Iterable[Any]) -> Iterator[Json]:
@@ -109,13 +82,17 @@ def _objects(documents: Iterable[Any]) -> Iterator[Json]:
 
 
 def _templates(workload: Json) -> Iterator[Json]:
-    try:
-        template = template_in([workload], file="")
-    except ValueError:
-        return
-    metadata = _mapping(workload.get("metadata"))
-    about = {"name": metadata.get("name", "?"), "namespace": metadata.get("namespace", "")}
-    yield {"kind": workload.get("kind"), "metadata": about, "spec": template.spec}
+    namespace = _mapping(workload.get("metadata")).get("namespace", "")
+    for name, pod in pods_in(workload):
+        about = {"name": name.partition("/")[2], "namespace": namespace}
+        yield {"kind": workload.get("kind"), "metadata": about, "spec": pod["spec"]}
+
+
+def at(value: Any, *place: str) -> Any:
+    """What is at that path; None where it ends before."""
+    for key in place:
+        value = _mapping(value).get(key)
+    return value
 
 
 def _mapping(value: Any) -> Json:

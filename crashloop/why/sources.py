@@ -1,5 +1,6 @@
 """Where the pods come from: a file, standard input, a folder, or a cluster, of which one or two objects are read."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,12 @@ from urllib.parse import quote, urlencode
 from crashloop.errors import UsageError
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
-from crashloop.why.objects import Evidence, evidence_of, read_file, read_folder, read_text
+from crashloop.why.objects import Evidence, at, evidence_of, read_folder, read_text
+from crashloop.yaml_text import Unreadable, text_from, text_of
 
 Json = dict[str, Any]
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_SUFFIXES = (".yaml", ".yml", ".json")
 WORKLOADS = {
     "deploy": "deployments",
     "deployment": "deployments",
@@ -23,22 +27,25 @@ WORKLOADS = {
 
 def from_files(subject: str) -> Evidence | None:
     """None for what is no file. Raises UsageError."""
-    if subject == "-":
-        try:
-            return read_text(sys.stdin.buffer.read().decode("utf-8-sig"), "standard input")
-        except UnicodeDecodeError as error:
-            raise UsageError("standard input: it is no text in UTF-8.") from error
-    path = Path(subject)
-    if path.is_dir():
+    path, is_stdin = Path(subject), subject == "-"
+    if not subject:
+        return None
+    if not is_stdin and path.is_dir():
         return read_folder(path)
-    if path.exists() or path.suffix in (".yaml", ".yml", ".json") or subject.startswith((".", "/")):
-        return read_text(read_file(path), str(path))
-    return None
+    if not is_stdin and not path.exists() and path.suffix not in _SUFFIXES and not subject.startswith((".", "/")):
+        return None
+    named = "standard input" if is_stdin else subject
+    try:
+        return read_text(text_from(sys.stdin.buffer) if is_stdin else text_of(path), named)
+    except Unreadable as error:
+        raise UsageError(f"{named}: cannot be read ({error}).") from error
 
 
 def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:
     """A pod, or the pods of a workload (`deploy/NAME`). Raises UsageError for one that is not there, and KubeError."""
     kind, slash, name = subject.rpartition("/")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{subject!r}: no pod or workload has such a name, and there is no such file.")
     try:
         if not slash or kind in ("pod", "pods", "po"):
             pods = [api.get_pod(namespace, name)]
@@ -51,14 +58,14 @@ def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:
         if error.code != NOT_FOUND:
             raise
         raise UsageError(f"{subject}: there is no such object in namespace {namespace}; it may be gone.") from error
-    nodes = dict.fromkeys(node for pod in pods if (node := pod["spec"].get("nodeName")))
+    nodes = dict.fromkeys(node for pod in pods if (node := at(pod, "spec", "nodeName")))
     return Evidence(tuple(pods), {node: _version_of(api, node) for node in nodes}, ())
 
 
 def _version_of(api: KubeApi, node: str) -> str:
     """The API server's version where the node may not be read."""
     try:
-        return str(api.node(node)["status"]["nodeInfo"]["kubeletVersion"])
+        return str(at(api.node(node), "status", "nodeInfo", "kubeletVersion") or api.version())
     except KubeError:
         return api.version()
 
@@ -66,8 +73,8 @@ def _version_of(api: KubeApi, node: str) -> str:
 def _pods_of(api: KubeApi, resource: str, name: str, namespace: str) -> list[Json]:
     place = f"/apis/apps/v1/namespaces/{quote(namespace)}/{resource}/{quote(name)}"
     workload = api.call(f"read {resource} {name}", "GET", place)
-    labels = (workload["spec"].get("selector") or {}).get("matchLabels") or {}
+    labels = at(workload, "spec", "selector", "matchLabels") or {}
     chosen = urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
     found = api.call("list its pods", "GET", f"/api/v1/namespaces/{quote(namespace)}/pods?{chosen}")
-    pods = [{"kind": "Pod", **each} for each in found["items"]] if labels else []
+    pods = [{"kind": "Pod", **each} for each in found.get("items") or ()] if labels else []
     return pods or list(evidence_of([workload]).pods)

@@ -39,6 +39,22 @@ type Function struct {
 	Only []string `json:"only"`
 	// Constants of the same file are changed as if their values stood in the function.
 	Constants []string `json:"constants"`
+	// Edits are made instead of all mutants, where there are some.
+	Edits []Edit `json:"edits"`
+}
+
+// Edit is a mutant that is made of replacements in its function.
+type Edit struct {
+	// Number is shared by the edits of one mutant.
+	Number  int           `json:"number"`
+	ID      string        `json:"id"`
+	Changes []Replacement `json:"changes"`
+}
+
+// Replacement is the text that stands once in a function, and the one that takes its place.
+type Replacement struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
 }
 
 // Mutant is an entry of mutants.json.
@@ -50,6 +66,8 @@ type Mutant struct {
 	Operator string `json:"operator"`
 	Before   string `json:"before"`
 	After    string `json:"after"`
+	// Refused says why an edit cannot be made; there is no such mutant.
+	Refused string `json:"refused"`
 }
 
 func main() {

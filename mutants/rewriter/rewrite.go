@@ -38,6 +38,12 @@ func Rewrite(file File, source []byte, elsewhere, without map[string]bool, last 
 	fmt.Fprintf(&copies, "\nvar %s = mutant_os.Getenv(%q)\n", variable, Variable)
 	for _, wanted := range file.Functions {
 		function := find(parsed, wanted.Name)
+		if function == nil && len(wanted.Edits) > 0 {
+			for _, edit := range wanted.Edits {
+				mutants = append(mutants, refused(edit, wanted.Name, "no function "+wanted.Name))
+			}
+			continue
+		}
 		if function == nil {
 			return nil, nil, last, fmt.Errorf("rewriter: %s: no function %s; expected one with a body", file.Path, wanted.Name)
 		}
@@ -50,6 +56,25 @@ func Rewrite(file File, source []byte, elsewhere, without map[string]bool, last 
 			return nil, nil, last, fmt.Errorf("rewriter: %s: %w", file.Path, err)
 		}
 		var cases strings.Builder
+		for _, edit := range wanted.Edits {
+			if without[edit.ID] {
+				continue
+			}
+			body, reason := edited(text(function.Name.End(), function.End()), edit, wanted.Name)
+			if reason != "" {
+				mutants = append(mutants, refused(edit, wanted.Name, reason))
+				continue
+			}
+			line := positions.Position(function.Pos()).Line
+			name := fmt.Sprintf("%s_mutant%d", function.Name.Name, edit.Number)
+			mutants = append(mutants, Mutant{
+				Number: edit.Number, ID: edit.ID, Function: wanted.Name, Line: line, Operator: "edit",
+				Before: short(edit.Changes[0].Before), After: short(edit.Changes[0].After),
+			})
+			fmt.Fprintf(&cases, "case %q: %s;", fmt.Sprint(edit.Number), call(name))
+			fmt.Fprintf(&copies, "\n//line mutant-%d.go:%d\n%s%s%s\n", edit.Number, line,
+				text(function.Pos(), function.Name.Pos()), name, body)
+		}
 		for _, each := range changesOf(function, wanted, elsewhere, constants, text) {
 			at := positions.Position(each.at)
 			id := fmt.Sprintf("%s-%d-%d-%s", wanted.Name, at.Line, at.Column, each.operator)
@@ -86,9 +111,26 @@ func changesOf(
 	if statements := function.Body.List; len(statements) > 0 {
 		f.last = statements[len(statements)-1]
 	}
-	f.block(function.Body.List, false)
+	if len(wanted.Edits) == 0 {
+		f.block(function.Body.List, false)
+	}
 	sort.SliceStable(f.found, func(i, j int) bool { return f.found[i].from < f.found[j].from })
 	return f.found
+}
+
+// edited gives the function with its replacements, or the reason why one of them has no place in it.
+func edited(body string, edit Edit, function string) (string, string) {
+	for _, each := range edit.Changes {
+		if times := strings.Count(body, each.Before); times != 1 {
+			return "", fmt.Sprintf("%q stands %d times in %s; expected once", short(each.Before), times, function)
+		}
+		body = strings.Replace(body, each.Before, each.After, 1)
+	}
+	return body, ""
+}
+
+func refused(edit Edit, function, reason string) Mutant {
+	return Mutant{Number: edit.Number, ID: edit.ID, Function: function, Operator: "edit", Refused: reason}
 }
 
 // find returns a function by its name, or a method by its type and name.

@@ -172,3 +172,33 @@ func numberOf(t *testing.T, mutants []Mutant, id string) string {
 	}
 	return ""
 }
+
+func TestAnEditIsMadeWhereItsTextStandsOnceAndNamedElsewhere(t *testing.T) {
+	edit := func(number int, before string) Edit {
+		changes := []Replacement{{Before: before, After: "return 0, true"}}
+		return Edit{Number: number, ID: fmt.Sprint("bug-", number), Changes: changes}
+	}
+	file := File{Path: "small.go", Functions: []Function{
+		{Name: "counter.next", Edits: []Edit{edit(7, "return 0, false"), edit(8, "return"), edit(9, "gone")}},
+		{Name: "removed", Edits: []Edit{edit(10, "x")}},
+	}}
+	text, mutants, _, err := Rewrite(file, []byte(small), map[string]bool{}, map[string]bool{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := []string{
+		"", "\"return\" stands 2 times in counter.next; expected once",
+		"\"gone\" stands 0 times in counter.next; expected once", "no function removed",
+	}
+	for position, reason := range reasons {
+		if mutants[position].Refused != reason {
+			t.Errorf("%s: %q; expected %q", mutants[position].ID, mutants[position].Refused, reason)
+		}
+	}
+	if len(mutants) != len(reasons) || !strings.Contains(string(text), "next_mutant7") {
+		t.Errorf("%d mutants in\n%s", len(mutants), text)
+	}
+	if strings.Contains(string(text), "_mutant8") || strings.Contains(string(text), "_mutant1") {
+		t.Errorf("a refused edit or another mutant stands in\n%s", text)
+	}
+}

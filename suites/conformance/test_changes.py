@@ -3,15 +3,16 @@
 KEP-5593, "Late recovery"; pkg/kubelet/kuberuntime/helpers.go GetBackoffKey.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Pod
-from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import NEVER, after_restart, app, at
+from suites.conformance.scenarios import ALWAYS, NEVER, after_restart, app, at, init
 
 
 def changed(name: str, action: InterventionKind, **arguments: Any) -> PodScenario:
@@ -42,8 +43,18 @@ def test_a_new_image_starts_the_curve_over() -> Scenario:
 
 
 @requirement("RULES-33")
-def test_a_new_image_restarts_a_container_that_is_never_restarted_otherwise() -> Scenario:
-    return PodScenario(
+def test_a_new_image_restarts_a_container_that_is_never_restarted_otherwise() -> Iterator[Scenario]:
+    yield PodScenario(
+        name="sidecar-image-changed-under-never",
+        profile="max-2s",
+        pod=Pod(
+            containers=(init(HOLDS, name="sidecar", policy=ALWAYS), init(runs((1, 0))), app(HOLDS)),
+            restart_policy=NEVER,
+        ),
+        until=Until(restarts={"sidecar": 1}, quiet_s=10, at_most_s=150),
+        interventions=(at(15, InterventionKind.CHANGE_IMAGE, container="sidecar"),),
+    )
+    yield PodScenario(
         name="image-changed-under-never",
         profile="max-2s",
         pod=Pod(containers=(app(HOLDS), app(HOLDS, name="neighbour")), restart_policy=NEVER),

@@ -5,11 +5,23 @@ Shells and runtimes report a signal as 128 and its number: 130 SIGINT, 137 SIGKI
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import restart_in
-from crashloop.spec.program import KILLED, Life, LifeEnd, Program, runs
-from crashloop.spec.scenario import Mode, Scenario
+import msgspec
+
+from crashloop.spec.pod import Pod, restart_in
+from crashloop.spec.program import HOLDS, KILLED, Life, LifeEnd, Program, refused, runs
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, app, ending, exiting, restarting
+from suites.conformance.scenarios import (
+    ALWAYS,
+    NEVER,
+    ON_FAILURE,
+    QUICK_WATCH_S,
+    app,
+    ending,
+    exiting,
+    init,
+    restarting,
+)
 
 SIGNALLED = (130, 137, 143, 255)
 BETWEEN_FAILURES = (1, 0, 1, 0, 1, 0)
@@ -44,6 +56,47 @@ SUCCESS_BETWEEN_FAILURES = exiting("success-between-failures", "reduced-decay", 
 SUCCESS_ON_THE_LADDER = exiting(
     "success-between-failures", "stock", *BETWEEN_FAILURES[:5], mode=Mode.ANNOTATED, at_most_s=260
 )
+REFUSED = PodScenario(
+    name="refused-starts",
+    profile="reduced-decay",
+    pod=Pod(
+        containers=(
+            app(refused(times=4)),
+            app(refused(times=3), name="by-rule", policy=NEVER, rules=(restart_in(128),)),
+        )
+    ),
+    until=Until(exits={"app": 4, "by-rule": 3}, at_most_s=QUICK_WATCH_S),
+)
+"""Commands that do not exist: the commonest of all crash loops."""
+REFUSED_INIT = msgspec.structs.replace(
+    REFUSED,
+    name="refused-starts-of-init",
+    pod=Pod(containers=(init(refused(times=3)), app(HOLDS)), restart_policy=ON_FAILURE),
+    until=Until(exits={"setup": 3}, at_most_s=QUICK_WATCH_S),
+)
+REFUSED_SIDECAR = msgspec.structs.replace(
+    REFUSED,
+    name="refused-starts-of-a-sidecar",
+    pod=Pod(
+        containers=(init(refused(times=3), name="sidecar", policy=ALWAYS), app(HOLDS)),
+        restart_policy=NEVER,
+    ),
+    until=Until(exits={"sidecar": 3}, at_most_s=QUICK_WATCH_S),
+)
+REFUSED_FOR_GOOD = msgspec.structs.replace(
+    ending("refused-start-under-never", app(refused(times=1)), pod=NEVER, exits={"app": 1}, phase="Failed"),
+    profile="stock",
+)
+
+
+@requirement("RULES-40")
+def test_a_refused_start_is_an_exit() -> Iterator[Scenario]:
+    yield from (REFUSED, REFUSED_INIT, REFUSED_SIDECAR)
+
+
+@requirement("BACKOFF-9")
+def test_never_means_never_after_a_refused_start() -> Scenario:
+    return REFUSED_FOR_GOOD
 
 
 @requirement("M7")
@@ -106,3 +159,4 @@ def test_a_restart_after_a_signal_stays_in_place() -> Iterator[Scenario]:
 def test_the_status_shows_each_exit_code() -> Iterator[Scenario]:
     yield EVERY_KIND
     yield DELAYED
+    yield REFUSED

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, Pod, Probe
 from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
@@ -23,10 +24,21 @@ def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits:
     )
 
 
+STATIC_POD = PodScenario(
+    name="kubelet-restarted-beside-a-static-pod",
+    profile="stock",
+    owner=StaticPod(),
+    pod=Pod(containers=(app(exits_with(1, times=5)), app(HOLDS, name="beside"))),
+    until=Until(restarts={"app": 5}, quiet_s=35.0, at_most_s=200),
+    interventions=(after_restart(2, InterventionKind.RESTART_KUBELET, after_s=4.0),),
+)
+
+
 @requirement("ROLLBACK-4")
 def test_a_restarted_kubelet_forgets_every_delay() -> Iterator[Scenario]:
     yield the.KUBELET_RESTARTED
     yield interrupted("kubelet-restarted", InterventionKind.RESTART_KUBELET, waiting_for=5, exits=7, restarts=7)
+    yield STATIC_POD
 
 
 @requirement("FAULT-4")

@@ -85,5 +85,5 @@ def test_a_string_without_a_unit_is_refused() -> Scenario:
 
 @requirement("CONFIG-9")
 def test_reduced_decay_alone_means_1_to_60_seconds() -> Iterator[Scenario]:
-    yield crashing("reduced-decay", restarts=9, mode=Mode.ANNOTATED, name="to-the-maximum", at_most_s=330)
+    yield crashing("reduced-decay", restarts=11, mode=Mode.ANNOTATED, name="to-the-maximum", at_most_s=900)
     yield crashing("reduced-decay-max-gate-off", restarts=8, mode=Mode.ANNOTATED, name="to-the-maximum", at_most_s=180)

@@ -101,6 +101,12 @@ def anew(name: str, *inits: Container, policy: RestartPolicy = ALWAYS) -> PodSce
 
 
 BEHIND_INIT = anew("sandbox-killed-behind-init", init(runs((2, 0), (6, 0))), init(runs((1, 0), (1, 0)), name="second"))
+BEHIND_A_SIDECAR = anew(
+    "sandbox-killed-behind-sidecar-and-init",
+    init(HOLDS, name="sidecar", policy=ALWAYS),
+    init(runs((1, 0), (3, 0))),
+    policy=ON_FAILURE,
+)
 BEHIND_FAILING_INIT = anew(
     "sandbox-killed-behind-failing-init",
     init(runs((1, 0), (1, 1), (1, 0))),
@@ -111,11 +117,12 @@ BEHIND_FAILING_INIT = anew(
 @requirement("RULES-29")
 def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
     yield BEHIND_INIT
-    yield anew("sandbox-killed-behind-init-on-failure", init(runs((1, 0), (3, 0))), policy=ON_FAILURE)
+    yield BEHIND_A_SIDECAR
     yield BEHIND_FAILING_INIT
 
 
 @requirement("OVH-14")
 def test_another_sandbox_starts_its_containers_in_their_order() -> Iterator[Scenario]:
     yield BEHIND_INIT
+    yield BEHIND_A_SIDECAR
     yield BEHIND_FAILING_INIT

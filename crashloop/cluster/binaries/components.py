@@ -245,6 +245,13 @@ BUSYBOX = Component(
 )
 """Statically linked, because images are made of it; its version is the distribution's."""
 
+PROMTOOL = Component(
+    name="promtool",
+    programs=("promtool",),
+    package=Package(name="prometheus", paths=("usr/bin/promtool",)),
+)
+"""Evaluates rules of Prometheus; no program of a cluster."""
+
 
 class BinarySet(msgspec.Struct, frozen=True, kw_only=True):
     """Every program that a provider needs.

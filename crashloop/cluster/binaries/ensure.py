@@ -17,7 +17,7 @@ from crashloop.cluster.binaries.versions import (
     own_kubelet,
 )
 from crashloop.cluster.provider import Progress
-from crashloop.errors import UsageError
+from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.settings import Settings
 from crashloop.spec.version import KubernetesVersion
 
@@ -129,6 +129,18 @@ def ensure_containerd_1(settings: Settings, progress: Progress) -> CachedEntry:
 def ensure_state_metrics(settings: Settings, progress: Progress) -> Path:
     """kube-state-metrics. Raises what `ensure_binaries` raises."""
     return Provision(settings, progress).ensure(components.state_metrics(settings.versions)).path("kube-state-metrics")
+
+
+def ensure_promtool(settings: Settings, progress: Progress) -> Path:
+    """The host's own promtool, or that of the distribution's package. Raises UsageError if there is neither."""
+    if own := shutil.which("promtool"):
+        return Path(own)
+    try:
+        return Provision(settings, progress).ensure(components.PROMTOOL).path("promtool")
+    except PrerequisiteError as error:
+        raise UsageError(
+            "promtool: it is neither on PATH nor in a package; install Prometheus (on Debian and Ubuntu: package prometheus)."
+        ) from error
 
 
 def ensure_kind(settings: Settings, *, kind_binary: Path | None, progress: Progress) -> Path:

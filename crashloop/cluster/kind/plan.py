@@ -17,6 +17,7 @@ import yaml
 from crashloop.cluster.kubelets import KubeletProgram, shared_host_config
 from crashloop.cluster.node_files import cni_conflist
 from crashloop.resources import MANIFESTS
+from crashloop.spec.control_plane import component_flags
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, merged, node_name
 from crashloop.spec.version import KubernetesVersion
 
@@ -218,6 +219,11 @@ PATCHES = "patches"
 STORAGE = "storage.yaml"
 """Only on the control plane, instead of kind's own storage (pkg/cluster/internal/create/actions/installstorage)."""
 CNI = "10-crashloop.conflist"
+KUBEADM_COMPONENTS = {
+    "apiServer": "kube-apiserver",
+    "controllerManager": "kube-controller-manager",
+    "scheduler": "kube-scheduler",
+}
 ARGUMENTS_ARE_A_LIST_SINCE = (1, 36)
 """From here on `kind` writes kubeadm.k8s.io/v1beta4 (pkg/cluster/internal/kubeadm/config.go of sigs.k8s.io/kind@v0.33.0)."""
 
@@ -280,10 +286,9 @@ def _with_arguments(patch: dict[str, Any], blueprint: Blueprint) -> dict[str, An
     """The patch with its `extraArgs` in the shape of the version's kubeadm, and the gates of the control plane."""
     if patch["kind"] != "ClusterConfiguration":
         return patch
-    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(blueprint.feature_gates.items()))
     result: dict[str, Any] = {"kind": patch["kind"]}
-    for component in ("apiServer", "controllerManager", "scheduler"):
-        arguments = patch.get(component, {}).get("extraArgs", {}) | ({"feature-gates": gates} if gates else {})
+    for component, program in KUBEADM_COMPONENTS.items():
+        arguments = patch.get(component, {}).get("extraArgs", {}) | component_flags(program, blueprint.feature_gates)
         if arguments:
             result[component] = {"extraArgs": _argument_shape(arguments, blueprint)}
     result["etcd"] = {"local": {"extraArgs": _argument_shape(patch["etcd"]["local"]["extraArgs"], blueprint)}}

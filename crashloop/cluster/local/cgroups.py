@@ -33,6 +33,10 @@ _NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
 MADE_WITHIN_S = 1.0
 
 
+class MissingControllers(ClusterError):
+    """A cgroup has not all controllers. It may pass: systemd takes them back until a cgroup below hands them down."""
+
+
 class CgroupHost(msgspec.Struct, frozen=True, kw_only=True):
     """How the host has cgroups mounted."""
 
@@ -59,7 +63,8 @@ def cgroup_host() -> CgroupHost:
 def make(host: CgroupHost, path: str) -> None:
     """Make a cgroup, given relative to the mount points, in every hierarchy, ready for a kubelet to use.
 
-    Retries if another cluster, being removed at this moment, removes the shared parent. Raises ClusterError if it cannot be made.
+    Retries if another cluster, being removed at this moment, removes the shared parent, or if systemd takes controllers back.
+    Raises ClusterError if it cannot be made.
     """
 
     def made() -> bool:
@@ -67,7 +72,9 @@ def make(host: CgroupHost, path: str) -> None:
             _make_below(Path(mount), path, version=host.version)
         return True
 
-    wait_until(f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, not_yet=FileNotFoundError)
+    wait_until(
+        f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, not_yet=(FileNotFoundError, MissingControllers)
+    )
 
 
 def _make_below(folder: Path, path: str, *, version: int) -> None:
@@ -152,7 +159,7 @@ def _hand_down(folder: Path) -> None:
     available = (folder / "cgroup.controllers").read_text().split()
     missing = [name for name in _NEEDED_V2 if name not in available]
     if missing:
-        raise ClusterError(
+        raise MissingControllers(
             f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, but a kubelet needs them.\n"
             "Enable them in cgroup.subtree_control of the cgroup above it."
         )

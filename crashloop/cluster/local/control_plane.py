@@ -6,6 +6,7 @@ It runs in its own network namespace, so its ports cannot clash with the host's.
 from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
 from crashloop.cluster.local.layout import API_PORT, SERVICE_API_ADDRESS, SERVICE_RANGE, ClusterLayout, Network
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, FilePlan, ProcessPlan, Programs
+from crashloop.spec.control_plane import component_flags
 
 HUB = "hub"
 ADMIN = "admin"
@@ -18,7 +19,7 @@ _ETCD_PEERS = "http://127.0.0.1:2380"
 def control_plane_plan(blueprint: Blueprint) -> ControlPlanePlan:
     """The control plane of a cluster with TLS, the Node and RBAC authorizers and NodeRestriction."""
     layout, programs, network = blueprint.layout, blueprint.programs, blueprint.network
-    gates = _gate_flags(blueprint.feature_gates)
+    gates = blueprint.feature_gates
     return ControlPlanePlan(
         network=network,
         folders=tuple(str(folder) for folder in layout.folders()),
@@ -82,7 +83,7 @@ def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
     )
 
 
-def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gates: tuple[str, ...]) -> ProcessPlan:
+def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gates: dict[str, bool]) -> ProcessPlan:
     return _hub_process(
         layout,
         "kube-apiserver",
@@ -107,11 +108,11 @@ def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gat
         "--enable-admission-plugins=NodeRestriction",
         # Without it a pod that only sets `privileged: false` is refused.
         "--allow-privileged=true",
-        *gates,
+        *_gate_flags("kube-apiserver", gates),
     )
 
 
-def _controller_manager(layout: ClusterLayout, programs: Programs, gates: tuple[str, ...]) -> ProcessPlan:
+def _controller_manager(layout: ClusterLayout, programs: Programs, gates: dict[str, bool]) -> ProcessPlan:
     return _hub_process(
         layout,
         _CONTROLLER_MANAGER,
@@ -124,12 +125,14 @@ def _controller_manager(layout: ClusterLayout, programs: Programs, gates: tuple[
         "--kube-api-qps=500",
         "--kube-api-burst=500",
         "--allocate-node-cidrs=false",
-        *gates,
+        *_gate_flags(_CONTROLLER_MANAGER, gates),
     )
 
 
-def _scheduler(layout: ClusterLayout, programs: Programs, gates: tuple[str, ...]) -> ProcessPlan:
-    return _hub_process(layout, _SCHEDULER, programs.kube_scheduler, *_client_flags(layout, _SCHEDULER), *gates)
+def _scheduler(layout: ClusterLayout, programs: Programs, gates: dict[str, bool]) -> ProcessPlan:
+    return _hub_process(
+        layout, _SCHEDULER, programs.kube_scheduler, *_client_flags(layout, _SCHEDULER), *_gate_flags(_SCHEDULER, gates)
+    )
 
 
 def _client_flags(layout: ClusterLayout, name: str) -> tuple[str, ...]:
@@ -142,7 +145,5 @@ def _hub_process(layout: ClusterLayout, role: str, *argv: str) -> ProcessPlan:
     return ProcessPlan(role=role, node=HUB, namespace=HUB, argv=argv, log=str(layout.log(role)))
 
 
-def _gate_flags(feature_gates: dict[str, bool]) -> tuple[str, ...]:
-    if not feature_gates:
-        return ()
-    return ("--feature-gates=" + ",".join(f"{name}={str(on).lower()}" for name, on in sorted(feature_gates.items())),)
+def _gate_flags(component: str, feature_gates: dict[str, bool]) -> tuple[str, ...]:
+    return tuple(f"--{name}={value}" for name, value in component_flags(component, feature_gates).items())

@@ -115,7 +115,9 @@ class ClusterChannels:
         channel.start()
         if not channel.has_answered(within_s=RUNTIME_ANSWERS_S):
             log.warning("node %s: its runtime has not answered within %g s", node.name, RUNTIME_ANSWERS_S)
-        self._controls[node.name] = ControlChannel(node.name, node.runtime_socket, self.session)
+        self._controls[node.name] = ControlChannel(
+            node.name, node.runtime_socket, self.session, between=channel.ask_for_refused
+        )
         self._controls[node.name].start()
 
     def _hear(self, nodes: list[str], image: str) -> None:

@@ -30,7 +30,7 @@ def read_journals(api: KubeApi, namespace: str, watched: PodRecording, pod_uid: 
     return [
         event
         for container in watched.scenario.pod.containers
-        if watched.starts(container.name, pod_uid) > 0
+        if watched.starts(container.name, pod_uid) > 0 and not container.program.is_refused
         for event in _journal_of(api, namespace, watched, container.name, pod_uid)
     ]
 

@@ -2,7 +2,8 @@
 
 Theory of operation. Subscribe, then list what exists, then follow. When the stream is lost (a restarted runtime),
 connect again at once: events in between are lost, which is recorded in every scenario on the node (`gap`); containers
-created in between are found by listing. Their starts and exits are not guessed.
+created in between are found by listing. Their starts and exits are not guessed. Of a start that the runtime refuses there is no
+event: CRI is asked what became of each container that was created and not started, before its successor replaces it.
 
 The control channel shows how long the runtime takes when no kubelet is involved. Every 2 s the recorder has the runtime create
 a container that never runs and list what it has, as the kubelet does for a restart and for a relist: a slow disk or a busy
@@ -12,10 +13,17 @@ runtime shows here, and a slow kubelet does not.
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from crashloop.history.event import Channel, Kind
 from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, recorder_event
-from crashloop.record.channels.containerd.attribution import Attribution, created_event, event_of
+from crashloop.record.channels.containerd.attribution import (
+    Attributed,
+    Attribution,
+    created_event,
+    event_of,
+    refused_event,
+)
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord, RuntimeEvent, StreamLost, Topic
 
 RECONNECT_S = 0.2
@@ -37,6 +45,9 @@ class RuntimeChannel(Follower):
         self._connected = threading.Event()
         self._complete_ns = now_ns()
         self._lost: str | None = None
+        self._unstarted: dict[str, Attributed] = {}
+        """Containers that were created and have not started, by id."""
+        self._asking = threading.Lock()
 
     def has_answered(self, *, within_s: float) -> bool:
         """Whether the runtime answers within that time. If not, it is tried further."""
@@ -96,9 +107,26 @@ class RuntimeChannel(Follower):
                 self._take_listed(record)
         whose = self._attribution.whose(container_id)
         if whose is not None and whose.namespace == self._namespace:
+            self._heed_starts(runtime, whose, event)
             self._sink.pod(whose.pod, event_of(whose, event, node=self.node, received_ns=self._complete_ns))
         if event.topic is Topic.DELETE:
             self._attribution.forget(container_id)
+
+    def _heed_starts(self, runtime: Containerd, whose: Attributed, event: RuntimeEvent) -> None:
+        if event.topic is Topic.CREATE and whose.container is not None:
+            self.ask_for_refused(runtime)
+            self._unstarted[whose.container_id] = whose
+        elif event.topic in (Topic.START, Topic.EXIT, Topic.DELETE) and event.exec_id in ("", event.container_id):
+            self._unstarted.pop(whose.container_id, None)
+
+    def ask_for_refused(self, runtime: Containerd) -> None:
+        """Report the starts that the runtime has refused since the last question. Raises StreamLost."""
+        with self._asking:
+            for container_id, whose in tuple(self._unstarted.items()):
+                refused = runtime.refused_start(container_id)
+                if refused is not None and self._unstarted.pop(container_id, None) is not None:
+                    event = refused_event(whose, refused, node=self.node, received_ns=now_ns())
+                    self._sink.pod(whose.pod, event)
 
     def _take_listed(self, record: ContainerRecord) -> None:
         whose = self._attribution.learn(record)
@@ -122,11 +150,15 @@ CONTROL_EVERY_S = 2.0
 class ControlChannel(Follower):
     """Reports how long control containers take on one node to its scenarios."""
 
-    def __init__(self, node: str, socket: str, sink: Sink) -> None:
+    def __init__(
+        self, node: str, socket: str, sink: Sink, *, between: Callable[[Containerd], None] | None = None
+    ) -> None:
+        """`between`: what else is asked of the runtime as often."""
         super().__init__(f"control-{node}")
         self._node = node
         self._socket = socket
         self._sink = sink
+        self._between = between
         self._number = 0
 
     def follow(self) -> None:
@@ -154,3 +186,5 @@ class ControlChannel(Follower):
         data = {"create_ns": created_ns - began_ns, "list_ns": listed_ns - created_ns}
         self._sink.node(self._node, recorder_event(Kind.CONTROL, now_ns(), data, node=self._node))
         runtime.remove_control(name)
+        if self._between is not None:
+            self._between(runtime)

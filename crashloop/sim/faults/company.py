@@ -47,6 +47,19 @@ class CompanyFault(Fault):
         {"changes_heed_policy": True},
     )
 
+    CHANGED_SIDECAR_STAYS = (
+        "runs a sidecar on in its old image whose image has changed",
+        {"changed_sidecar": "stays"},
+    )
+    CHANGED_SIDECAR_ENDS = (
+        "ends a sidecar whose image has changed and does not start it again",
+        {"changed_sidecar": "ends"},
+    )
+    CHANGED_SIDECAR_TAKES_ALONG = (
+        "ends the regular containers of a pod when the image of a sidecar has changed",
+        {"changed_sidecar": "takes along"},
+    )
+
     # Probes
     INITIAL_DELAY_SINCE_FIRST_START = (
         "counts initialDelaySeconds from the first start of a container",

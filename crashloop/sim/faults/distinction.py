@@ -82,6 +82,12 @@ class DistinctionFault(Fault):
         "goes by the exit code of a container that it has killed",
         {"kill_heeds_code": True},
     )
+    REFUSED_LEFT = "leaves a container dead whose start was refused", {"leaves_refused": "all"}
+    REFUSED_INIT_LEFT = "leaves an init container dead whose start was refused", {"leaves_refused": "init"}
+    REFUSED_SIDECAR_LEFT = "leaves a sidecar dead whose start was refused", {"leaves_refused": "sidecars"}
+    REFUSED_RETRIED = "starts a container under Never again whose start was refused", {"retries_refused": True}
+    REFUSED_NOT_DELAYED = "tries a refused start again at once", {"delays_refused": False}
+    REFUSED_NOT_COUNTED = "counts no restart after a refused start", {"counts_refused": False}
     READINESS_KILLS = "kills a container whose readiness probe fails", {"readiness_kills": True}
     PROBE_KILLS_ALL = "kills the regular containers of a pod when a probe of one fails", {"probe_kills_all": True}
 

@@ -80,6 +80,18 @@ class StaticPodFault(Fault):
     MIRROR_LATE = "makes a deleted mirror pod again after 40 s to 45 s", {"mirror_returns_ms": (40_000, 45_000)}
     MIRROR_MUTE = "writes no status into a mirror pod that it has made again", {"mirror_states": False}
     STATIC_AT_ONCE = "restarts the containers of static pods at once", {"delays_static": False}
+    STATIC_LEFT_AT_RESTART = (
+        "leaves the containers of static pods dead that had ended when it was restarted",
+        {"static_at_restart": "left"},
+    )
+    STATIC_KILLED_AT_RESTART = (
+        "kills the running containers of static pods when it is restarted",
+        {"static_at_restart": "killed"},
+    )
+    STATIC_MUTE_AFTER_RESTART = (
+        "states nothing of static pods once it was restarted",
+        {"static_at_restart": "mute"},
+    )
     STATIC_KEEPS_COUNTER = (
         "lets an edited static pod go on with the counter of the one before",
         {"static_keyed_by_uid": False},

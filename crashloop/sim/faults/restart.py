@@ -161,6 +161,20 @@ class RestartFault(Fault):
     KILLS_HARD = "kills containers without asking them to end", {"kills_hard": True}
     KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
 
+    # What has ended and whose record is lost
+    FORGOTTEN_INIT_TOO = (
+        "runs a completed init container again whose record the runtime has lost",
+        {"forgotten": "init too"},
+    )
+    FORGOTTEN_TAKES_ALONG = (
+        "restarts what runs when the runtime has lost the record of what had ended beside it",
+        {"forgotten": "what runs as well"},
+    )
+    FORGOTTEN_NEW_SANDBOX = (
+        "makes a new sandbox when the runtime has lost the record of what had ended",
+        {"forgotten": "all in a new sandbox"},
+    )
+
     # The first start
     STOPS_AFTER_INIT = "starts nothing after an init container that has succeeded", {"stops_after_init": True}
     STOPS_AT_SIDECARS = "never starts what stands behind a sidecar", {"stops_at_sidecars": True}

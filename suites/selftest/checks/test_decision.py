@@ -6,7 +6,7 @@ import pytest
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import RestartPolicy, restart_in
-from crashloop.spec.program import runs
+from crashloop.spec.program import refused, runs
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
@@ -54,6 +54,15 @@ def test_a_restart_that_must_not_be_is_a_fail() -> None:
     ]
     assert told(checked("no-restart", history)) == [
         f'FAIL: "app" was started again (history lines {ended} and {created}); it was not to restart.'
+    ]
+
+
+def test_a_refused_start_that_is_not_tried_again_is_a_fail() -> None:
+    history = History(scenario(app(refused(times=9)))).runtime(1.0, Kind.CREATED, "app", "a")
+    history.runtime(1.1, Kind.EXITED, "app", "a", 128).ends(80)
+    assert told(checked("restart-decision", history)) == [
+        f'FAIL: restart 1 of "app" did not come within 78.9 s after the exit (history line {history.line_of(Kind.EXITED)}); '
+        "0 s was due, and 2 s at the latest: pod restart policy Always decides after exit code 128."
     ]
 
 

@@ -95,9 +95,10 @@ def test_a_start_before_the_exit_is_a_fail() -> None:
 def test_a_second_instance_beside_one_that_still_runs_is_a_fail() -> None:
     history = History(CRASHING).lives("app", (0.5, None, 1), (2.0, None, 1), journal=False).ends(30)
     first, second = history.line_of(Kind.CREATED, 1), history.line_of(Kind.STARTED, 1)
-    assert told(checked("starts-once", history)) == [
-        f'FAIL: "app" was started (history lines {first} and {second}) while the instance before it had not exited.'
-    ]
+    for checker in ("starts-once", "one-at-a-time"):
+        assert told(checked(checker, history)) == [
+            f'FAIL: "app" was started (history lines {first} and {second}) while the instance before it had not exited.'
+        ]
 
 
 HOLDING = scenario(app(name="keeper"))
@@ -110,6 +111,7 @@ def test_a_container_that_never_exits_starts_once() -> None:
     assert told(checked("starts-once", history)) == [
         f'FAIL: "keeper" was started again (history line {line}); it was to start once.'
     ]
+    assert told(checked("one-at-a-time", history)) == []
 
 
 def test_a_container_that_was_never_seen_proves_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What follows from the loss of a sandbox: restarts that do not come, or too soon, or at all, and an exit that is not shown."""
+"""What follows from the loss of a sandbox or a record: restarts that do not come, or too soon, or at all, and hidden exits."""
 
 import msgspec
 import pytest
@@ -7,6 +7,7 @@ from crashloop.checks.evaluate import run_checkers
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,
+    FORGOTTEN_RUNS_AGAIN,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
     SANDBOX_REPEATS_NEVER,
@@ -70,6 +71,37 @@ def test_a_restart_by_rule_that_does_not_come_is_found_and_explained_by_the_vari
     assert explained.outcome is Outcome.PASS
 
 
+def unknown() -> History:
+    """The same, with a status in between: 1.37.1 counts the sidecar as one that it could not locate."""
+    lasts = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}
+    history = History(lost(SIDECAR, app(HOLDS))).lives("sidecar", (1.0, 5.9, 143), status=False)
+    history.lives("app", (1.5, 5.8, 143), status=False)
+    history.status(2.0, {"sidecar": history.running("sidecar", 0, 1.0), "app": history.running("app", 0, 1.5)})
+    history.intervention(5.0, "kill-sandbox").runtime(6.0, Kind.REMOVED, "sidecar", "sidecar-0")
+    waits = {"name": "sidecar", "restartCount": 1, "state": {"waiting": {"reason": "PodInitializing"}}}
+    ended = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": 143}}}
+    history.status(6.2, {"sidecar": {**waits, "lastState": lasts}, "app": ended}, phase="Pending")
+    history.lives("sidecar", (6.5, None, 0), first=1, status=False)
+    return history.status(6.7, {"sidecar": {**history.running("sidecar", 1, 6.5), "lastState": lasts}}).ends(12)
+
+
+def test_what_is_stated_of_a_sidecar_between_two_sandboxes_is_found_and_explained_by_the_variant() -> None:
+    history = unknown()
+    between, after = history.line_of(Kind.STATUS, 1), history.line_of(Kind.STATUS, 2)
+    exited = history.line_of(Kind.EXITED, container="sidecar", channel=Channel.RUNTIME)
+    phase = run_checkers(question(history, "pod-phase"), DOCUMENTED)
+    assert [each.sentence for each in phase.findings] == [
+        f"the pod's phase was said to be Pending (history lines {exited} and {between}); Running was due."
+    ]
+    last = run_checkers(question(history, "last-exit"), DOCUMENTED)
+    assert [each.sentence for each in last.findings] == [
+        f'a status says exit code 137 of instance 0 of "sidecar" (history lines {exited} and {after}); it exited with 143.'
+    ]
+    for checker in ("pod-phase", "last-exit", "restart-count"):
+        found = run_checkers(question(history, checker), frozenset({SANDBOX_HIDES_EXIT}))
+        assert [each for each in found.findings if each.outcome is Outcome.FAIL] == []
+
+
 NEVER = RestartPolicy.NEVER
 
 
@@ -92,6 +124,25 @@ def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_v
     ]
     explained = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
     assert explained.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("removed_s", "explained"), [(5.0, Outcome.PASS), (1.5, Outcome.FAIL)])
+def test_what_runs_again_without_its_record_is_found_and_explained_if_that_was_of_its_end(
+    removed_s: float, explained: Outcome
+) -> None:
+    kind, of = InterventionKind.REMOVE_CONTAINER, {"container": "app"}
+    remove = Intervention(trigger=Trigger(after_s=removed_s), action=kind, arguments=of)
+    declared = msgspec.structs.replace(scenario(app(exits_with(0)), policy=NEVER), interventions=(remove,))
+    history = History(declared).lives("app", (1.0, 2.0, 0))
+    history.intervention(removed_s, "remove-container", container="app").lives("app", (6.0, None, 0), first=1).ends(100)
+    exited, again = history.line_of(Kind.EXITED, 1, container="app"), history.line_of(Kind.CREATED, 1, container="app")
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    assert [each.sentence for each in found.findings] == [
+        f'"app" exited with 0 and was restarted (history lines {exited} and {again}); it was not to restart: pod restart policy '
+        "Never decides after exit code 0."
+    ]
+    by_variant = run_checkers(question(history, "restart-decision"), frozenset({FORGOTTEN_RUNS_AGAIN}))
+    assert by_variant.outcome is explained
 
 
 @pytest.mark.parametrize(

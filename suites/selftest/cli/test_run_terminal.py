@@ -27,7 +27,7 @@ def test_who_asks_for_pytests_output_gets_it(argument: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("--requirements=CAP-3", "--requirement"), ("--kubelet", "--kubelet-binary"), ("--topics", "--topic")],
+    [("--requirements=CAP-3", "--requirement"), ("--kubelet-bin", "--kubelet-binary"), ("--topics", "--topic")],
     ids=["plural", "begin", "with-value"],
 )
 def test_a_misspelt_option_is_refused_with_the_one_that_was_meant(given: str, meant: str) -> None:

@@ -1,7 +1,9 @@
 """What people get wrong ends in one message and the exit code that it deserves; never in a traceback or a verdict."""
 
+import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,7 +85,7 @@ def test_a_full_disk_is_no_verdict() -> None:
 def test_an_output_that_the_caller_closed_is_no_verdict(closed: str) -> None:
     command = f"set -o pipefail; {shlex.join(as_process('explain', 'CAP-3'))} {closed}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode in (ExitCode.OK, ExitCode.ERROR)
+    assert done.returncode in (ExitCode.OK, ExitCode.ERROR, 128 + signal.SIGPIPE)
     assert "Traceback" not in done.stderr
 
 
@@ -201,6 +203,11 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("predict", "--kube-api-qps", "nan"), "Invalid value for '--kube-api-qps'"),
         (("predict", "--profile", "max-gate-off-but-set"), "refuses to start with it"),
         (("profile", "check", "stock", "--kubernetes-version", "1.99.0"), "--kubernetes-version: version is 1.99.0"),
+        (
+            ("observe", "--expect", "a=stock", "--expect", "a=max-2s"),
+            "--expect 'a=max-2s': 'a' has an expectation already",
+        ),
+        (("predict", "--costs", "/dev/zero"), "costs /dev/zero: cannot be read (it is no regular file and no pipe)."),
         (("observe", "--namespace", "Bad NS!"), "--namespace 'Bad NS!': expected 1 to 63 lower-case letters"),
         (("trend", "x" * 300), "cannot be read (File name too long)."),
         (("predict", "--life", "nan"), "--life 'nan':"),
@@ -251,7 +258,7 @@ def test_a_file_of_many_brackets_is_reported_in_words(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("[" * 5000, encoding="utf-8")
     for arguments in (("profile", "check"), ("stress",), ("observe", "--kubeconfig")):
-        assert "YAML" in refusal(*arguments, str(path))
+        assert "nested deeper than 200 levels" in refusal(*arguments, str(path))
 
 
 def test_a_page_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
@@ -328,3 +335,38 @@ def test_one_version_is_not_every_release() -> None:
     assert refusal("setup", "--every-release", "--kubernetes-version", "1.36.4").startswith(
         "--every-release: has versions of its own."
     )
+
+
+def test_a_run_whose_files_have_no_end_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.json")
+    for command in ("analyze", "report", "matrix"):
+        assert refusal(command, str(tmp_path)).startswith(f"run directory {tmp_path}: run.json is no regular file.")
+    (tmp_path / "run.json").unlink()
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / "pod.jsonl").symlink_to("/dev/zero")
+    assert refusal("analyze", str(tmp_path)).startswith(
+        f"run directory {tmp_path}: history/pod.jsonl is no regular file."
+    )
+
+
+def test_a_file_whose_name_is_no_text_is_named_in_json(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/n\xff.yaml")
+    Path(path).write_text("a: 1")
+    done = CliRunner().invoke(app, ["profile", "check", path, "--json"])
+    assert done.exit_code == ExitCode.USAGE
+    assert json.loads(done.stdout)[0]["profile"].endswith("/n?.yaml")
+
+
+def test_flags_beside_gates_of_another_form_are_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "spec: {kubelet: {flags: [--feature-gates=Foo=true], config: {featureGates: 3}}}"
+    )
+    with pytest.raises(UsageError, match="featureGates is 3; a kubelet decodes it as"):
+        load_profile(tmp_path / "own.yaml")
+
+
+def test_a_state_folder_that_is_a_file_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = ended("status", CRASHLOOP_STATE_DIR=str(tmp_path / "file"))
+    assert done.returncode == ExitCode.USAGE
+    assert "it is a file." in done.stderr

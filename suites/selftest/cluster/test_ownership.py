@@ -36,7 +36,8 @@ sys.stdin.read()
 def store(tmp_path: Path) -> ClusterStore:
     """A store that leaves this host's settings alone."""
     return ClusterStore(
-        tmp_path, host=HostSettings(tmp_path / "host-settings.json", sysctls=tmp_path / "sys", folders=())
+        tmp_path,
+        host=HostSettings(tmp_path / "host-settings.json", sysctls=tmp_path / "sys", cgroups=tmp_path, folders=()),
     )
 
 
@@ -157,7 +158,9 @@ def test_what_this_user_may_not_write_is_reported_and_stays_written_down(
     setting.parent.mkdir(parents=True)
     setting.write_text("0\n")
     (readable_place / "mine").mkdir(mode=0o777)
-    settings = HostSettings(readable_place / "mine" / "settings.json", sysctls=readable_place / "sys", folders=())
+    settings = HostSettings(
+        readable_place / "mine" / "settings.json", sysctls=readable_place / "sys", cgroups=readable_place, folders=()
+    )
     settings.record()
     setting.write_text("10\n")
     setting.chmod(0o444)
@@ -181,9 +184,28 @@ def test_what_this_user_may_not_write_is_reported_and_stays_written_down(
 def test_a_folder_that_the_host_did_not_have_goes_again_if_it_is_empty(tmp_path: Path) -> None:
     folders = (str(tmp_path / "mine"), str(tmp_path / "filled"), str(tmp_path / "theirs"))
     (tmp_path / "theirs").mkdir()
-    settings = HostSettings(tmp_path / "settings.json", sysctls=tmp_path / "sys", folders=folders)
+    settings = HostSettings(tmp_path / "settings.json", sysctls=tmp_path / "sys", cgroups=tmp_path, folders=folders)
     settings.record()
     (tmp_path / "mine").mkdir()
     (tmp_path / "filled" / "by-somebody").mkdir(parents=True)
     settings.restore()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["filled", "theirs"]
+
+
+def test_a_controller_that_the_root_did_not_hand_down_is_taken_back(tmp_path: Path) -> None:
+    handed_down = tmp_path / "cgroup.subtree_control"
+    handed_down.write_text("memory pids\n")
+    settings = HostSettings(tmp_path / "settings.json", sysctls=tmp_path / "sys", cgroups=tmp_path, folders=())
+    settings.record()
+    handed_down.write_text("cpuset memory pids\n")
+    settings.restore()
+    assert handed_down.read_text() == "-cpuset"
+
+
+def test_controllers_that_the_root_handed_down_before_stay(tmp_path: Path) -> None:
+    handed_down = tmp_path / "cgroup.subtree_control"
+    handed_down.write_text("cpuset memory pids\n")
+    settings = HostSettings(tmp_path / "settings.json", sysctls=tmp_path / "sys", cgroups=tmp_path, folders=())
+    settings.record()
+    settings.restore()
+    assert handed_down.read_text() == "cpuset memory pids\n"

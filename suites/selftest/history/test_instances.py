@@ -84,6 +84,16 @@ def test_a_container_that_never_ran_is_a_start_that_failed() -> None:
     assert problems(history) == []
 
 
+def test_a_start_that_was_refused_is_a_life_without_a_start() -> None:
+    history = History(CRASHING)
+    for number, at_s in enumerate((1.0, 1.5, 4.0)):
+        history.runtime(at_s, Kind.CREATED, "app", f"app-{number}")
+        history.runtime(at_s + 0.1, Kind.EXITED, "app", f"app-{number}", 128)
+    instances = app_of(history.ends(30))
+    assert [(each.has_run, each.was_refused, each.life) for each in instances] == [(True, True, None)] * 3
+    assert problems(history) == []
+
+
 def test_a_create_at_the_end_of_a_recording_is_that_of_the_last_life_however_slow_its_start() -> None:
     history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(2.0, Kind.CREATED, "app", "app-1")
     history.journal(4.9, Kind.STARTED, "app", 1)

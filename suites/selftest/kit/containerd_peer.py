@@ -41,6 +41,8 @@ class Peer:
         self.filters: list[str] = []
         self.calls: list[str] = []
         """Of what control containers take, in order: the method and what it was about."""
+        self.refused: dict[str, api_pb2.ContainerStatus] = {}
+        """What CRI says of containers whose start was refused, by id."""
         self._subscribers: list[queue.Queue[api_pb2.Envelope | None]] = []
         self._lock = threading.Lock()
         self._serves = False
@@ -87,6 +89,11 @@ class Peer:
                 ),
                 _service(
                     "runtime.v1.RuntimeService",
+                    ContainerStatus=grpc.unary_unary_rpc_method_handler(
+                        self._status,
+                        request_deserializer=api_pb2.ContainerStatusRequest.FromString,
+                        response_serializer=api_pb2.ContainerStatusResponse.SerializeToString,
+                    ),
                     ListPodSandbox=self._noting("ListPodSandbox", api_pb2.Whatever, lambda _: ""),
                     RemoveContainer=self._noting(
                         "RemoveContainer", api_pb2.DeleteContainerRequest, lambda asked: str(asked.id)
@@ -170,6 +177,9 @@ class Peer:
         if request.id not in self.containers:
             context.abort(grpc.StatusCode.NOT_FOUND, "no such container")
         return api_pb2.GetContainerResponse(container=self.containers[request.id])
+
+    def _status(self, request: api_pb2.ContainerStatusRequest, _: object) -> api_pb2.ContainerStatusResponse:
+        return api_pb2.ContainerStatusResponse(status=self.refused.get(request.container_id))
 
     @property
     def is_subscribed(self) -> bool:

@@ -108,7 +108,7 @@ class Daemon:
 
 def store_in(folder: Path) -> ClusterStore:
     """A store that leaves this host's settings alone."""
-    host = HostSettings(folder / "host-settings.json", sysctls=folder / "sys", folders=())
+    host = HostSettings(folder / "host-settings.json", sysctls=folder / "sys", cgroups=folder, folders=())
     return ClusterStore(folder / "state", host=host)
 
 

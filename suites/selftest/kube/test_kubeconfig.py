@@ -107,7 +107,7 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
     [
         ("[]", "cannot be used (it has no contexts, clusters or users)."),
         ("a: 1", "cannot be used (it has no contexts, clusters or users)."),
-        ("{", "cannot be used (it is not YAML"),
+        ("{", "cannot be used (it is neither JSON nor YAML"),
         ("contexts: [7]", "cannot be used (contexts: expected entries with name and context)."),
         ("contexts: []", "it has no current context; its contexts: none."),
         ("{contexts: [{name: a, context: {cluster: c}}], current-context: a}", "it names cluster 'c', which is missing."),
@@ -220,3 +220,35 @@ def test_relative_files_of_a_list_hold_in_another_folder(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     found = default_kubeconfig(None, {"KUBECONFIG": os.pathsep.join(("blue", "kube/green"))})
     assert found == os.pathsep.join((str(tmp_path / "blue"), str(tmp_path / "kube/green")))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("current-context: [a]\ncontexts: [{name: a}]\n", r'\["a"\] is no name'),
+        ("current-context: a\ncontexts: [{name: a, context: {cluster: [x]}}]\n", r'\["x"\] is no name'),
+        (
+            "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+            "clusters: [{name: a, cluster: {server: 'https://h'}}]\nusers: [{name: a, user: {exec: x}}]\n",
+            "its credential plug-in \\(exec\\) cannot be used",
+        ),
+        (
+            "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+            "clusters: [{name: a, cluster: {server: 'https://a b'}}]\nusers: [{name: a, user: {}}]\n",
+            "server 'https://a b' is no address",
+        ),
+    ],
+)
+def test_a_value_of_another_form_is_refused_in_words(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        read_access(str(tmp_path / "config"))
+
+
+def test_a_certificate_that_has_no_end_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(
+        "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\n"
+        "clusters: [{name: a, cluster: {server: 'https://h', certificate-authority: /dev/zero}}]\n"
+    )
+    with pytest.raises(UsageError, match=r"/dev/zero cannot be read \(it is no regular file and no pipe\)"):
+        read_access(str(tmp_path / "config"))

@@ -3,7 +3,8 @@
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.model.gates import GateState, effective_gates, gate_state, is_enabled, knows_gate
+from crashloop.model.gates import GateState, effective_gates, gate_state, is_enabled, known, knows_gate, unmet
+from crashloop.sim.config import gates_with
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -11,7 +12,7 @@ from crashloop.spec.profile import (
     RESTART_RULES_GATE,
     KubeletProfile,
 )
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import PINNED, KubernetesVersion
 
 STOCK = KubeletProfile(name="stock")
 
@@ -74,3 +75,39 @@ def test_a_newer_release_counts_as_the_newest_known_one() -> None:
 def test_an_older_release_is_refused() -> None:
     with pytest.raises(UsageError, match=r"Kubernetes 1\.32\.0: the model begins with release 1\.33"):
         effective_gates(STOCK, KubernetesVersion(1, 32))
+
+
+@pytest.mark.parametrize(
+    ("own", "on", "off"),
+    [
+        ({"AllAlpha": True}, {REDUCED_DECAY_GATE, RESTART_ALL_GATE}, set()),
+        ({"AllBeta": False}, set(), {MAX_PERIOD_GATE, RESTART_RULES_GATE, RESTART_ALL_GATE}),
+        ({"AllAlpha": True, "AllBeta": False}, {REDUCED_DECAY_GATE}, {MAX_PERIOD_GATE, RESTART_RULES_GATE}),
+        ({"AllBeta": False, MAX_PERIOD_GATE: True}, {MAX_PERIOD_GATE}, {RESTART_RULES_GATE}),
+        ({"AllAlpha": True, REDUCED_DECAY_GATE: False}, {RESTART_ALL_GATE}, {REDUCED_DECAY_GATE}),
+    ],
+    ids=["alpha-on", "beta-off", "both", "beta-off-but-one", "alpha-on-but-one"],
+)
+def test_a_group_sets_the_gates_of_its_stage_that_are_not_set_themselves(
+    own: dict[str, bool], on: set[str], off: set[str]
+) -> None:
+    version = KubernetesVersion(1, 37)
+    gates = effective_gates(KubeletProfile(name="groups", config={"featureGates": own}), version)
+    assert {gate for gate in on if not gates[gate]} == {gate for gate in off if gates[gate]} == set()
+    assert gates.items() >= gates_with(own, version.release).items() - own.items(), "as the simulation reads them"
+    assert gates["NodeDeclaredFeatures"], "locked"
+    assert not gates.keys() & own.keys() & {"AllAlpha", "AllBeta"}
+
+
+@pytest.mark.parametrize("version", [KubernetesVersion.parse(each) for each in PINNED], ids=str)
+def test_defaults_of_a_release_need_nothing_that_is_off_or_unknown(version: KubernetesVersion) -> None:
+    gates = known(version) or {}
+    assert not {need for each in gates.values() for need in each.needs} - gates.keys()
+    assert not unmet({}, version)
+
+
+def test_a_group_that_is_off_takes_away_what_others_need() -> None:
+    assert unmet({"AllBeta": False, RESTART_ALL_GATE: True}, KubernetesVersion(1, 37)) == {
+        RESTART_ALL_GATE: [RESTART_RULES_GATE]
+    }
+    assert not unmet({"AllAlpha": True, "AllBeta": True}, KubernetesVersion(1, 37))

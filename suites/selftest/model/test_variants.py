@@ -91,6 +91,11 @@ def end_before_the_loss_of_a_sandbox(deviations: frozenset[str]) -> Any:
     return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, sandbox_lost=True, deviations=deviations)
 
 
+def end_without_a_record(deviations: frozenset[str]) -> Any:
+    app = Container(restart_policy=NEVER)
+    return decide(Pod(containers=(app,)), app, 0, gates={}, version=V1_37, record_lost=True, deviations=deviations)
+
+
 def phase_during_reset(deviations: frozenset[str]) -> Any:
     state = KnownState(kind=StateKind.WAITING, last_exit_code=137, being_reset=True)
     return phase(RESETTING, {"app": state}, gates={}, version=V1_37, deviations=deviations)
@@ -103,7 +108,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "restart-rules-off-alone-refuses-start": curve_of(None, **{RESTART_RULES_GATE: False}),
     "counter-collected-while-waiting": delays_of(Lived(0, 1), Lived(1, 591)),
     "failed-start-attempts-double-the-delay": delays_of(Lived(0, 1), Lived(1, 2), StartAttemptFailed(13)),
-    "backoff-holds-up-failed-starts": lambda deviations: retry_s(deviations, beside_backoff=True),
+    "backoff-holds-up-failed-starts": lambda deviations: retry_s(deviations, ((60.0, 80.0),)),
     "two-free-restarts-after-kills": delays_of(Lived(0, 1, True), Lived(1, 2, True)),
     "clean-exit-after-probe-kill-stops": clean_exit_after_kill,
     "rules-match-probe-kills": kill_that_a_rule_matches,
@@ -128,6 +133,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "started-carries-over-a-kill": lambda deviations: counts_as_started(True, True, deviations),
+    "what-has-ended-runs-again-without-its-record": end_without_a_record,
     "pod-start-measured-twice": lambda deviations: most_start_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,
     "ended-pods-are-replaced-at-once": replaces_at_once,

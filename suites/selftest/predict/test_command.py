@@ -13,6 +13,7 @@ from crashloop.cli.command import out
 from crashloop.errors import UsageError
 from crashloop.predict.costs import MEASURED
 from crashloop.predict.text import figure
+from suites.selftest.kit.kube_peer import Peer, serving
 
 RUNNER = CliRunner()
 
@@ -38,13 +39,16 @@ def test_the_table_names_the_knee_and_where_the_costs_are_from() -> None:
 
 def test_a_sentence_comes_first() -> None:
     text = said("--max", "10s", "--from", "300s", "--nodes", "500", "--crashing-pods", "60")
-    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 60 crashing pods: ")
+    assert text.startswith(
+        "It fits. First to break: etcd, writes to its log, at 3.65 % of what it carries.\n"
+        "Lowering 300 s to 10 s on 500 nodes with 60 crashing"
+    )
     assert "A prediction for 60 nodes of 2 cores with 1 crashing pod each, 500 nodes in all" in text
 
 
 def test_a_share_of_the_pods_crashes_beside_the_worst_case() -> None:
     text = said("--max", "10s", "--nodes", "500", "--pods", "30", "--crashing", "10%")
-    assert text.startswith("Lowering 300 s to 10 s on 500 nodes with 1,500 crashing pods")
+    assert text.splitlines()[1].startswith("Lowering 300 s to 10 s on 500 nodes with 1,500 crashing pods")
     assert "\n30, every pod " in text
 
 
@@ -111,3 +115,66 @@ def test_wrong_usage_is_reported(arguments: list[str], message: str) -> None:
     result = RUNNER.invoke(app, ["predict", *arguments])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception).startswith(message)
+
+
+def test_the_number_of_pods_that_was_asked_for_is_computed_with() -> None:
+    text = said("--nodes", "3", "--crashing-pods", "5")
+    assert "on 3 nodes with 5 crashing pods" in text
+    assert "3 nodes of 2 cores with 1 or 2 crashing pods each" in text
+    found = json.loads(said("--nodes", "3", "--crashing-pods", "5", "--json"))["predictions"][-1]
+    one, two = (json.loads(said("--nodes", "3", "--pods", pods, "--json"))["predictions"][-1] for pods in ("1", "2"))
+    assert found["restarts_per_s"] == pytest.approx(one["restarts_per_s"] / 3 + two["restarts_per_s"] * 2 / 3)
+    assert found["kubelet_cores"] == two["kubelet_cores"]
+
+
+def test_what_breaks_first_may_be_the_cpu_of_a_node() -> None:
+    assert said("--max", "1s").startswith("It does not fit. ")
+    assert (
+        "of what breaks first, a node's CPU: 110 crashing pods where it carries 28."
+        in said("--max", "1s").splitlines()[0]
+    )
+
+
+NODES = {
+    "items": [
+        {"metadata": {"name": name}, "status": {"capacity": {"cpu": cpu}, "nodeInfo": {"kubeletVersion": version}}}
+        for name, cpu, version in (("a", "4", "v1.37.1"), ("b", "15890m", "v1.36.2-gke.7"))
+    ]
+}
+
+
+def in_cluster(name: str, node: str, **state: object) -> dict[str, object]:
+    return {
+        "metadata": {"name": name},
+        "spec": {"nodeName": node},
+        "status": {"containerStatuses": [{"name": "app", "state": state}]},
+    }
+
+
+def test_a_cluster_is_counted_by_one_list_of_its_nodes_and_one_of_its_pods(tmp_path: Path) -> None:
+    crashes = {"waiting": {"reason": "CrashLoopBackOff"}}
+    first = {
+        "metadata": {"continue": "next"},
+        "items": [in_cluster("p", "a", **crashes), in_cluster("q", "a", running={})],
+    }
+    second = {"metadata": {}, "items": [in_cluster("r", "a", **crashes), {"metadata": {}, "spec": {}}]}
+    with serving(Peer([NODES, first, second], [[]]), tmp_path) as kubeconfig:
+        text = said("--max", "10s", "--from-cluster", "--kubeconfig", kubeconfig)
+    assert "on 2 nodes with 2 crashing pods" in text
+    assert (
+        "Read from the cluster: 2 nodes of 4 to 15.89 cores (kubelets 1.36.2, 1.37.1); of 4 pods 2 wait in CrashLoopBackOff now, "
+        "2 of them on one node." in text
+    )
+    assert "of 4 cores" in text
+
+
+def test_a_cluster_where_nothing_crashes_is_asked_for_a_number(tmp_path: Path) -> None:
+    with serving(Peer([NODES, {"metadata": {}, "items": []}], [[]]), tmp_path) as kubeconfig:
+        done = RUNNER.invoke(app, ["predict", "--from-cluster", "--kubeconfig", kubeconfig])
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith("--from-cluster: of 0 pods none waits in CrashLoopBackOff now.\nSay how many")
+
+
+def test_a_kubeconfig_without_from_cluster_is_refused() -> None:
+    done = RUNNER.invoke(app, ["predict", "--context", "x"])
+    assert str(done.exception) == "--kubeconfig, --context: only with --from-cluster."

@@ -8,7 +8,7 @@ from crashloop.model.config import Curve
 from crashloop.predict.costs import MEASURED
 from crashloop.predict.kep import claims
 from crashloop.predict.load import CrashLoad
-from crashloop.predict.text import by_load_rows, headline, predictions
+from crashloop.predict.text import by_load_rows, fits_sentence, headline, predictions
 
 ROOT = Path(__file__).parents[3]
 COMMAND = "$ crashloop predict --max 10s --from 300s --nodes 500 --crashing-pods 60\n"
@@ -20,9 +20,10 @@ def read(page: str) -> str:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/slo.md"])
-def test_the_sentence_below_the_command_is_its_first_line(page: str) -> None:
+def test_the_sentence_below_the_command_is_how_it_begins(page: str) -> None:
     below = " ".join(read(page).partition(COMMAND)[2].split())
-    assert below.startswith(headline(predictions(LOAD, MEASURED)))
+    found = predictions(LOAD, MEASURED)
+    assert below.startswith(f"{fits_sentence(found)} {headline(found)}")
 
 
 def test_the_table_of_the_default_costs_is_that_of_the_command() -> None:

@@ -10,17 +10,25 @@ from crashloop.predict.load import Spread, crashing_pods, share_of, spread
 
 @pytest.mark.parametrize(
     ("crashing", "nodes", "found"),
-    [(60, 500, Spread(60, 1)), (500, 500, Spread(500, 1)), (700, 500, Spread(350, 2)), (1, 1, Spread(1, 1))],
+    [
+        (60, 500, Spread(60, 1, 0)),
+        (500, 500, Spread(500, 1, 0)),
+        (700, 500, Spread(500, 2, 300)),
+        (5, 3, Spread(3, 2, 1)),
+        (2001, 1001, Spread(1001, 2, 1)),
+        (1, 1, Spread(1, 1, 0)),
+    ],
 )
 def test_pods_are_spread(crashing: int, nodes: int, found: Spread) -> None:
     assert spread(crashing, nodes) == found
 
 
 @given(st.integers(1, 100_000), st.integers(1, 5_000))
-def test_no_pod_is_lost_and_less_than_one_nodes_pods_are_added(crashing: int, nodes: int) -> None:
+def test_no_pod_is_lost_and_none_is_added(crashing: int, nodes: int) -> None:
     found = spread(crashing, nodes)
     assert found.nodes <= nodes
-    assert crashing <= found.nodes * found.pods < crashing + found.pods
+    assert found.nodes * found.pods - found.one_less_on == crashing
+    assert 0 <= found.one_less_on < found.nodes
 
 
 def test_all_pods_crash_unless_a_share_or_a_number_is_named() -> None:

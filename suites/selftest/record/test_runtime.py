@@ -8,7 +8,7 @@ import pytest
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.record.channels.channel import Sink
-from crashloop.record.channels.containerd import wire
+from crashloop.record.channels.containerd import api_pb2, wire
 from crashloop.record.channels.containerd.wire import Topic
 from crashloop.record.channels.runtime import RuntimeChannel
 from crashloop.waiting import wait_until
@@ -97,6 +97,28 @@ def test_a_life_of_a_container_is_reported_with_the_runtime_s_own_stamps(peer: P
     assert {event.channel for _, event in events} == {Channel.RUNTIME}
     assert {event.pod_uid for _, event in events} == {"uid-pod"}
     assert {event.node for _, event in events} == {"node"}
+
+
+@pytest.mark.parametrize(
+    ("message", "exits"),
+    [("OCI runtime create failed: no such file", 1), ("ttrpc: closed", 1), ("context canceled", 0)],
+    ids=["no command", "no sandbox", "cut off by the end of a kubelet"],
+)
+def test_a_start_that_the_runtime_refuses_is_an_exit_when_the_next_is_created(
+    peer: Peer, message: str, exits: int
+) -> None:
+    peer.refused["c0"] = api_pb2.ContainerStatus(
+        state=2, finished_at=150, exit_code=128, reason="StartError", message=message
+    )
+    with following(peer) as (_, heard):
+        peer.created("c0", 100, labels("pod", "app"))
+        heard.wait_for(1)
+        peer.created("c1", 200, labels("pod", "app"))
+        events = heard.wait_for(2 + exits)
+    assert in_short(events)[1:-1] == [("pod", Kind.EXITED, "app", 0, 150)][:exits]
+    assert [each.data for _, each in events[1:-1]] == [{"container_id": "c0", "exit_code": 128, "refused": message}][
+        :exits
+    ]
 
 
 def test_only_events_of_containers_of_the_cri_are_asked_for(peer: Peer) -> None:

@@ -1,10 +1,15 @@
-"""The gates of a control plane, and those with which its API server would not start."""
+"""The gates of a run: of its control plane, of its kubelets, and those with which neither would start."""
 
 import pytest
 
+from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
+from crashloop.model.config import Curve, effective_curve
+from crashloop.run.planning import Declared, build_plan
 from crashloop.run.requested import parsed_gates
+from crashloop.spec.plan import Budgets
 from crashloop.spec.version import KubernetesVersion
+from suites.conformance.scenarios import crashing
 
 V1_37 = KubernetesVersion(1, 37, 1)
 
@@ -76,7 +81,7 @@ def test_a_locked_gate_stays_on() -> None:
 def test_a_gate_that_another_depends_on_does_not_go_off_alone() -> None:
     assert refusal("ContainerRestartRules=false") == (
         "--feature-gate: RestartAllContainersOnContainerExits is on and depends on ContainerRestartRules, which is off; "
-        "the API server does not start.\n"
+        "nothing starts with it.\n"
         "Add --feature-gate RestartAllContainersOnContainerExits=false, or switch on what it depends on."
     )
     both = ("ContainerRestartRules=false", "RestartAllContainersOnContainerExits=false")
@@ -84,3 +89,21 @@ def test_a_gate_that_another_depends_on_does_not_go_off_alone() -> None:
         "ContainerRestartRules": False,
         "RestartAllContainersOnContainerExits": False,
     }
+
+
+def test_the_gates_of_kubelets_are_in_every_profile_that_does_not_set_them() -> None:
+    gates = {"AllAlpha": True, "AllBeta": True, "KubeletCrashLoopBackOffMax": True}
+    declared = [Declared("BACKOFF-2", crashing(profile, restarts=2)) for profile in ("stock", "max-gate-off")]
+    settings = {"provider": "local", "scope": "full", "kubernetes_version": "1.37.1", "kubelet_gates": gates}
+    plan = build_plan(declared, settings, frozenset(Capability), Budgets())
+    assert plan is not None
+    found = {each.name: each for each in plan.profiles}
+    assert found["stock"].feature_gates == gates
+    assert found["max-gate-off"].feature_gates == gates | {"KubeletCrashLoopBackOffMax": False}
+    assert effective_curve(found["stock"], V1_37) == Curve(1.0, 60.0)
+    assert effective_curve(found["max-gate-off"], V1_37) == Curve(1.0, 60.0)
+
+
+def test_a_refusal_of_a_kubelet_gate_names_its_option() -> None:
+    with pytest.raises(UsageError, match=r"--kubelet-gate Xyzzy=true: Kubernetes 1\.37\.1 does not have that gate"):
+        parsed_gates(["Xyzzy=true"], V1_37, option="--kubelet-gate")

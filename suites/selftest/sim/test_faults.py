@@ -18,7 +18,7 @@ from crashloop.sim.faults import (
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, RestartPolicy
-from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.program import HOLDS, exits_with, refused, runs
 from crashloop.spec.scenario import Mode
 from suites.selftest.kit import sim_kit as sim
 
@@ -56,6 +56,17 @@ def test_a_fault_of_the_curve_changes_the_ladder(fault: Fault, ladder: list[int]
     events = sim.simulated(sim.crashing(len(ladder)), "60s", faults=[fault])
     for delay, due in zip(sim.delays_s(events), ladder, strict=True):
         assert due <= delay <= due + LATE_S
+
+
+def test_a_refused_start_is_an_exit_and_climbs_the_same_curve() -> None:
+    scenario = sim.pod_of(Container(program=refused(times=9)), exits={"app": 5})
+    events = [each for each in sim.simulated(scenario, "10s") if each.channel is Channel.RUNTIME and each.container]
+    assert {each.kind for each in events} == {Kind.CREATED, Kind.EXITED, Kind.REMOVED}
+    assert {each.data["exit_code"] for each in events if each.kind is Kind.EXITED} == {128}
+    created = [each.t_ns for each in events if each.kind is Kind.CREATED]
+    exited = [each.t_ns for each in events if each.kind is Kind.EXITED]
+    delays_s = [(later - exit_ns) / 1e9 for exit_ns, later in zip(exited, created[1:], strict=False)]
+    assert [due <= each <= due + 10 for each, due in zip(delays_s, [0, 10, 10, 10], strict=True)] == [True] * 4
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_each_kind_of_sli_has_its_own_faults(sli: str, rest: str, message: str) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("slos: [", "own.yaml: not YAML: while parsing a flow node"),
+        ("slos: [", "own.yaml: it is neither JSON nor YAML: "),
         ("[]", "own.yaml: expected a description and a list of slos with at least one row."),
         ("description: x\nslos: []", "own.yaml: expected a description and a list of slos with at least one row."),
         ("slos: [3]", "own.yaml: row 1: Expected `object`, got `int`."),

@@ -13,7 +13,18 @@ from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
 from crashloop.spec.pod import Container, Handler, Pod, Probe, ProbeKind, restart_in, restart_not_in
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.program import HOLDS, Life, LifeEnd, exits_with, hook_fails, killed, out_of_memory, runs
+from crashloop.spec.program import (
+    HOLDS,
+    Life,
+    LifeEnd,
+    Program,
+    exits_with,
+    hook_fails,
+    killed,
+    out_of_memory,
+    refused,
+    runs,
+)
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, run_outcome, worst
@@ -177,9 +188,17 @@ def test_run_directories_sort_by_time(tmp_path: Path) -> None:
 
 def test_a_life_has_one_end() -> None:
     for end in (LifeEnd.MEMORY, LifeEnd.SIGNAL):
-        with pytest.raises(ValueError, match="one end; a kill leaves 137, not 3"):
+        with pytest.raises(ValueError, match=f"one end; {end} leaves 137, not 3"):
             Life(exit_code=3, end=end)
     assert [life.exit_code for life in (*killed().lives, *out_of_memory().lives)] == [137, 137]
+
+
+def test_a_command_that_does_not_exist_has_no_life_no_probe_and_no_hook() -> None:
+    assert (refused(times=3).exits, refused(times=3).each_life()[0].exit_code) == (3, 128)
+    with pytest.raises(ValueError, match="a command that does not exist has no other lives"):
+        Program((*refused(times=1).lives, Life()))
+    with pytest.raises(ValueError, match="'app' never runs, and has no probe and no hook"):
+        Container(program=refused(times=1), post_start=True)
 
 
 def test_a_container_that_its_hook_is_to_end_needs_one_and_exits_as_on_sigterm() -> None:

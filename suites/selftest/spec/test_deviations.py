@@ -77,7 +77,7 @@ def test_an_entry_ends_with_the_patch_release_that_mends_it(tmp_path: Path, rele
             "deviations.yaml: Object contains unknown field `colour` - at `$.deviations[0]`.",
             id="unknown-field",
         ),
-        pytest.param("deviations: [", "deviations.yaml: while parsing", id="not-yaml"),
+        pytest.param("deviations: [", "deviations.yaml: it is neither JSON nor YAML: ", id="not-yaml"),
     ],
 )
 def test_a_wrong_entry_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:

@@ -90,6 +90,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RESET-14",
         "RULES-33",
         "RULES-38",
+        "RULES-40",
         "VAL-14",
         "OVH-18",
         "OVH-22",
@@ -248,7 +249,7 @@ def test_an_id_is_given_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("{", "cap.yaml: not YAML: ", id="not-yaml"),
+        pytest.param("{", "cap.yaml: it is neither JSON nor YAML: ", id="not-yaml"),
         pytest.param("[]", "cap.yaml: expected topic, title, order and a list of requirements.", id="no-mapping"),
         pytest.param(
             "{topic: CAP, requirements: []}", "cap.yaml: Object missing required field `title`.", id="no-title"

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from crashloop.cli import app
 from crashloop.cluster.files import File, tar_bytes
 from crashloop.errors import UsageError
 from crashloop.profiles import load_profile
@@ -72,8 +74,11 @@ LABELLED = {"metadata": {"labels": {"app": "mine"}}, "spec": POD}
         {"kind": "Deployment", "spec": {"template": LABELLED}},
         {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": LABELLED}}}},
         {"kind": "PodTemplate", "template": LABELLED},
+        {"kind": "JobSet", "spec": {"replicatedJobs": [{"name": "w", "template": {"spec": {"template": LABELLED}}}]}},
+        {"kind": "LeaderWorkerSet", "spec": {"leaderWorkerTemplate": {"workerTemplate": LABELLED}}},
+        {"kind": "List", "items": [{"kind": "Deployment", "spec": {"template": LABELLED}}]},
     ],
-    ids=["pod", "deployment", "cron job", "pod template"],
+    ids=["pod", "deployment", "cron job", "pod template", "job set", "leader and workers", "list"],
 )
 def test_a_pod_is_found_in_whatever_makes_pods(tmp_path: Path, document: dict[str, Any]) -> None:
     found = own(load_stress_profile(written(tmp_path, {"kind": "Service", "spec": {"ports": []}}, document)))
@@ -100,7 +105,7 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
             "no pods in it (Service); expected one: a Pod, a PodTemplate or",
         ),
         ([], "no pods in it (nothing); expected one"),
-        ([{"kind": "Pod", "spec": POD}, {"kind": "Pod", "spec": POD}], "2 pods in it (Pod, Pod); expected one"),
+        ([{"kind": "Pod", "spec": POD}, {"kind": "Pod", "spec": POD}], "2 pods in it (Pod/?, Pod/?); expected one"),
         ([{"kind": "Pod", "spec": {"containers": []}}], "its pod spec has no containers."),
         ([{"kind": "Pod", "spec": {"volumes": []}}], "its pod spec: Object missing required field `containers`."),
         ([{"kind": "Pod", "spec": {"containers": [{"name": "a"}]}}], "missing required field `image`"),
@@ -111,26 +116,19 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
         ([{"kind": "Pod", "metadata": "app", "spec": POD}], "its metadata is 'app'; expected a mapping"),
         ([{"kind": "Pod", "spec": POD | {"volumes": ["data"]}}], "Expected `object`, got `str` - at `$.volumes[0]`"),
         (
-            [{"kind": "Pod", "spec": POD | {"nodeName": "n"}}],
-            "spec.nodeName is set, which a run sets or replaces itself",
-        ),
-        ([{"kind": "Pod", "spec": POD | {"nodeSelector": {"a": "b"}}}], "spec.nodeSelector is set"),
-        ([{"kind": "Pod", "spec": POD | {"activeDeadlineSeconds": 5}}], "spec.activeDeadlineSeconds is set"),
-        (
             [{"kind": "Pod", "spec": POD | {"restartPolicy": "Never"}}],
             "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart.",
         ),
         ([{"kind": "Pod", "spec": POD | {"restartPolicy": "Sometimes"}}], "Invalid enum value 'Sometimes'"),
         ([{"kind": "Pod", "spec": {"containers": POD["containers"] * 2}}], "container names are not unique"),
         (
-            [{"kind": "Pod", "spec": spec(image="app")}],
-            "container 'app': its image app would be pulled at every restart",
+            [{"kind": "Pod", "spec": spec(restartPolicyRule=[])}],
+            "spec.containers[0].restartPolicyRule is no field of Kubernetes; did you mean restartPolicyRules?",
         ),
         (
-            [{"kind": "Pod", "spec": spec(image="h:5000/app:latest")}],
-            "h:5000/app:latest would be pulled at every restart",
+            [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "exitCode": {}}])}],
+            "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes; did you mean exitCodes?",
         ),
-        ([{"kind": "Pod", "spec": spec(imagePullPolicy="Always")}], "would be pulled at every restart"),
     ],
     ids=[
         "no pod",
@@ -142,15 +140,11 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
         "no labels",
         "no metadata",
         "no volume",
-        "node name",
-        "node selector",
-        "deadline",
         "never",
         "unknown policy",
         "one name twice",
-        "no tag",
-        "tag latest",
-        "always pulled",
+        "misspelt field",
+        "misspelt field of a rule",
     ],
 )
 def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents: list[Any], sentence: str) -> None:
@@ -169,7 +163,7 @@ def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_template_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path)
     (tmp_path / "theirs" / "app.yaml").write_text("kind: {Pod", encoding="utf-8")
-    assert "template theirs/app.yaml: it is not YAML: " in refusal(path)
+    assert "template theirs/app.yaml: it cannot be read (it is neither JSON nor YAML: " in refusal(path)
 
 
 @pytest.mark.parametrize(
@@ -263,3 +257,52 @@ def test_a_file_that_is_no_archive_of_images_is_refused(tmp_path: Path) -> None:
         check_archives([str(path)])
     path.write_bytes(tar_bytes([File(name="manifest.json", content=b"[]")]))
     check_archives([str(path)])
+
+
+def deployment(name: str, pod_spec: dict[str, Any]) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod_spec}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {"template": template}}
+
+
+def test_one_of_several_is_chosen_by_its_kind_and_name(tmp_path: Path) -> None:
+    several = [deployment("a", POD), deployment("b", POD)]
+    path = written(tmp_path, *several, profile=PROFILE.replace("app.yaml", "app.yaml#Deployment/b"))
+    assert own(load_stress_profile(path)).labels == {"app": "b"}
+    path.write_text(PROFILE)
+    assert "2 pods in it (Deployment/a, Deployment/b); expected one" in refusal(path)
+    assert "Choose one: app.yaml#Deployment/b" in refusal(path)
+
+
+def test_what_a_run_decides_itself_is_replaced_and_said(tmp_path: Path) -> None:
+    placed = spec(image="h:5000/app:latest") | {"nodeName": "n", "nodeSelector": {"a": "b"}, "affinity": {}}
+    found = own(load_stress_profile(written(tmp_path, deployment("a", placed))))
+    assert found.spec == spec(image="h:5000/app:latest", imagePullPolicy="IfNotPresent")
+    assert [each.split()[0] for each in found.replaced] == [
+        "spec.affinity",
+        "spec.nodeName",
+        "spec.nodeSelector",
+        "spec.containers[0].imagePullPolicy",
+    ]
+
+
+def test_a_manifest_is_a_profile_of_its_pods(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(yaml.safe_dump_all([deployment("a", POD), deployment("b", POD)]))
+    found = load_stress_profile(f"{path}#Deployment/a", pods=7, kubelet="max-10s")
+    assert (own(found).labels, found.nodes[0].profile, found.stages[1].users["app"]) == ({"app": "a"}, "max-10s", 7)
+    profile = written(tmp_path, deployment("a", POD))
+    with pytest.raises(UsageError, match="--pods, --profile and #KIND/NAME are for a file with the pods themselves"):
+        load_stress_profile(profile, pods=7)
+
+
+def test_a_dry_run_of_a_manifest_says_what_would_run_and_what_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "app.yaml"
+    path.write_text(yaml.safe_dump(deployment("a", POD | {"nodeSelector": {"kubernetes.io/os": "linux"}})))
+    done = CliRunner().invoke(app, ["stress", str(path), "--pods", "7", "--profile", "max-10s", "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert (
+        "node storm: kubelet profile max-10s\nload app: crash app.yaml (registry.example/app:1) on node storm"
+        in done.output
+    )
+    assert "stage storm: 360 s with 1 healthy, 7 app" in done.output
+    assert "load 'app', app.yaml: spec.nodeSelector is left out" in done.output

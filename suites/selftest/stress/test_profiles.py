@@ -89,7 +89,7 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         ),
         ("nodes: [", "scrape_nodes: 0\nnodes: [", "scrape_nodes is 0; expected 1 to 100."),
         ("nodes: [", "format: crashloop.stress/9\nnodes: [", "format is 'crashloop.stress/9'"),
-        ("nodes: [", "nodes: {", "it is not YAML"),
+        ("nodes: [", "nodes: {", "it is neither JSON nor YAML"),
     ],
     ids=[
         "misspelt field",

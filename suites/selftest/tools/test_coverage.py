@@ -11,10 +11,8 @@ from crashloop.spec.requirement import Basis, Requirement, Scope, State
 from suites.conformance.scenarios import crashing
 from tools.coverage import (
     DOCUMENT,
-    README,
     citations,
     disagreements,
-    in_readme,
     main,
     to_markdown,
     too_narrow,
@@ -68,16 +66,6 @@ def test_a_row_and_a_check_are_cited_beside_the_tests() -> None:
 def test_the_document_is_current() -> None:
     written = DOCUMENT.read_text(encoding="utf-8")
     assert written == to_markdown(load_topics(), citations()), "python -m tools.coverage --write"
-
-
-def test_the_table_in_the_readme_is_current() -> None:
-    written = README.read_text(encoding="utf-8")
-    assert written == in_readme(written, load_topics()), "python -m tools.coverage --write"
-
-
-def test_a_readme_without_its_marks_is_not_written() -> None:
-    with pytest.raises(ValueError, match="expected <!-- coverage -->"):
-        in_readme("# crashloop\n", load_topics())
 
 
 def test_the_command_finds_nothing_to_say() -> None:

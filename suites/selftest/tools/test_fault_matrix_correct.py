@@ -84,6 +84,7 @@ PARTICULAR = {
     "starts-counted",
     "state-metrics",
     "surroundings",
+    "takes-new-image",
     "unanswered-probes",
     "volume-awaited",
 }

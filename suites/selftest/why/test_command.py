@@ -78,10 +78,10 @@ def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (b'{"kind": "PodList", "items": [{"ki', "neither JSON nor YAML at line 1; it may have been cut off"),
+        (b'{"kind": "PodList", "items": [{"ki', "column 35); it may have been cut off"),
         (b"", "no pod in it"),
         (b"kind: Service\n", "no pod in it"),
-        (b"\xff\xfe", "it is no text in UTF-8"),
+        (b"\xff\xff", "it is no text in UTF-8"),
     ],
 )
 def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> None:
@@ -89,3 +89,50 @@ def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> 
     assert isinstance(done.exception, UsageError)
     assert said in str(done.exception)
     assert done.output == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("lastState", "terminated", "exitCode"), None, "exitCode"),
+        (("lastState", "terminated", "exitCode"), "1", "exitCode"),
+        (("restartCount",), -4, "Expected `int` >= 0"),
+    ],
+)
+def test_a_status_that_no_kubelet_writes_is_refused(place: tuple[str, ...], value: object, said: str) -> None:
+    wrong = pod()
+    found = wrong["status"]["containerStatuses"][0]
+    for key in place[:-1]:
+        found = found.setdefault(key, {})
+    found[place[-1]] = value
+    done = why("-", given=json.dumps(wrong))
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
+
+
+def test_a_time_beyond_which_there_is_none_has_no_next_start() -> None:
+    late = pod()
+    late["status"]["containerStatuses"][0]["lastState"] = {
+        "terminated": {"exitCode": 1, "finishedAt": "9999-12-31T23:59:59Z"}
+    }
+    (found,) = containers(why("-", "--json", given=json.dumps(late)))
+    assert found["earliest"] is None
+
+
+def test_events_of_another_form_say_nothing() -> None:
+    event = {"kind": "Event", "reason": "Killing", "involvedObject": "x", "message": 3}
+    assert len(containers(why("-", "--json", given=json.dumps({"kind": "List", "items": [pod(), event]})))) == 1
+
+
+def test_what_a_terminal_obeys_is_spelled_out() -> None:
+    red = pod()
+    red["metadata"]["name"] = "\x1b[31mred"
+    assert "ns/\\x1b[31mred, container app" in why("-", given=json.dumps(red)).output
+
+
+@pytest.mark.parametrize("name", ["deploy/", "", "pod?x=y", "Bad", "\udcff"])
+def test_a_name_that_no_pod_can_have_is_not_asked_for(tmp_path: Path, name: str) -> None:
+    with serving(Peer([NODE], [[]]), tmp_path) as kubeconfig:
+        done = why(name, "--kubeconfig", kubeconfig)
+    assert isinstance(done.exception, UsageError)
+    assert "no pod or workload has such a name, and there is no such file" in str(done.exception)

@@ -161,6 +161,32 @@ class KillRequest(_message.Message):
     signal: int
     def __init__(self, container_id: _Optional[str] = ..., signal: _Optional[int] = ...) -> None: ...
 
+class ContainerStatusRequest(_message.Message):
+    __slots__ = ("container_id",)
+    CONTAINER_ID_FIELD_NUMBER: _ClassVar[int]
+    container_id: str
+    def __init__(self, container_id: _Optional[str] = ...) -> None: ...
+
+class ContainerStatusResponse(_message.Message):
+    __slots__ = ("status",)
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    status: ContainerStatus
+    def __init__(self, status: _Optional[_Union[ContainerStatus, _Mapping]] = ...) -> None: ...
+
+class ContainerStatus(_message.Message):
+    __slots__ = ("state", "finished_at", "exit_code", "reason", "message")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    state: int
+    finished_at: int
+    exit_code: int
+    reason: str
+    message: str
+    def __init__(self, state: _Optional[int] = ..., finished_at: _Optional[int] = ..., exit_code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
 class Whatever(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.record.channels.containerd.wire import ContainerRecord, RuntimeEvent, Topic
+from crashloop.record.channels.containerd.wire import ContainerRecord, RefusedStart, RuntimeEvent, Topic
 
 _KINDS = {
     Topic.CREATE: Kind.CREATED,
@@ -117,6 +117,12 @@ def event_of(whose: Attributed, seen: RuntimeEvent, *, node: str, received_ns: i
     if whose.container is None and kind in _SANDBOX_PHASES:
         data["phase"] = _SANDBOX_PHASES[kind]
     return _runtime_history_event(kind, whose, data, node=node, t_ns=t_ns, received_ns=received_ns)
+
+
+def refused_event(whose: Attributed, refused: RefusedStart, *, node: str, received_ns: int) -> Event:
+    """The exit of a container whose start was refused."""
+    data = {"exit_code": refused.exit_code, "refused": refused.message}
+    return _runtime_history_event(Kind.EXITED, whose, data, node=node, t_ns=refused.ended_ns, received_ns=received_ns)
 
 
 def _runtime_history_event(

@@ -21,6 +21,12 @@ ANSWER_S = 5.0
 CONTROL_S = 30.0
 """Long, since a control container has to show the slowness of a disk."""
 
+_EXITED = 2
+"""CONTAINER_EXITED of CRI."""
+_START_ERROR = "StartError"
+_CUT_OFF = "context canceled"
+"""In the message of a start that the end of its kubelet cut off: nobody refused it
+(containerd internal/cri/server/container_start.go@v2.3.7 StartContainer)."""
 _NAMESPACE = "k8s.io"
 """containerd's namespace for everything that comes through CRI."""
 _OURS = "crashloop"
@@ -70,6 +76,15 @@ class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
 
 
+class RefusedStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A container that the runtime did not start: of that there is no event."""
+
+    ended_ns: int
+    """When the refusal was noted, UTC."""
+    exit_code: int
+    message: str
+
+
 class StreamLost(ObservationError):
     """The runtime does not answer, or the connection broke."""
 
@@ -95,6 +110,12 @@ class Containerd:
             "/containerd.services.containers.v1.Containers/List",
             request_serializer=api_pb2.ListContainersRequest.SerializeToString,
             response_deserializer=api_pb2.ListContainersResponse.FromString,
+        )
+
+        self._status = self._channel.unary_unary(
+            "/runtime.v1.RuntimeService/ContainerStatus",
+            request_serializer=api_pb2.ContainerStatusRequest.SerializeToString,
+            response_deserializer=api_pb2.ContainerStatusResponse.FromString,
         )
 
     def create_control(self, name: str) -> None:
@@ -175,6 +196,18 @@ class Containerd:
                 return None
             raise self._lost(error) from error
         return _container_record(found.container)
+
+    def refused_start(self, container_id: str) -> RefusedStart | None:
+        """How CRI says that a container ended whose start was refused; None if it is gone or no start of it was."""
+        try:
+            found = self._ask(self._status, api_pb2.ContainerStatusRequest(container_id=container_id)).status
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                return None
+            raise self._lost(error) from error
+        if found.state != _EXITED or found.reason != _START_ERROR or _CUT_OFF in found.message:
+            return None
+        return RefusedStart(ended_ns=found.finished_at, exit_code=found.exit_code, message=found.message)
 
     def containers(self) -> list[ContainerRecord]:
         """All containers there are."""

@@ -93,8 +93,16 @@ def test_gates_of_the_control_plane_reach_its_components_and_no_kubelet() -> Non
     patch = kubeadm_patches(made_from)["ClusterConfiguration"]
     for component in ("apiServer", "controllerManager", "scheduler"):
         assert patch[component]["extraArgs"]["feature-gates"] == "A=true,B=false"
+        assert "runtime-config" not in patch[component]["extraArgs"]
     assert "featureGates" not in yaml.safe_load(cluster_config(made_from))
     assert "featureGates" not in kubelet_patch(made_from, made_from.workers[0])
+
+
+def test_an_api_server_with_all_gates_of_a_stage_serves_the_groups_of_that_stage() -> None:
+    made_from = blueprint("stock", image=OFFICIAL, feature_gates={"AllAlpha": True})
+    patch = kubeadm_patches(made_from)["ClusterConfiguration"]
+    assert patch["apiServer"]["extraArgs"]["runtime-config"] == "api/all=true"
+    assert "runtime-config" not in patch["scheduler"]["extraArgs"]
 
 
 def test_a_kubelet_of_the_users_is_mounted_over_the_images() -> None:

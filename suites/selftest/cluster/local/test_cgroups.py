@@ -67,6 +67,21 @@ def test_v2_without_a_controller_that_a_kubelet_needs_is_an_error(tmp_path: Path
         make(host, PATH)
 
 
+def test_controllers_that_systemd_takes_back_meanwhile_are_handed_down_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "MADE_WITHIN_S", 60.0)
+    host = v2_host(tmp_path / "cgroup")
+    top = tmp_path / "cgroup/crashloop/cgroup.controllers"
+    whole = top.read_text()
+    top.write_text("memory pids")
+    late = threading.Timer(0.2, top.write_text, [whole])
+    late.start()
+    make(host, PATH)
+    late.join()
+    assert (tmp_path / "cgroup" / PATH / "cgroup.subtree_control").read_text() == "+pids"
+
+
 def test_a_parent_that_another_cluster_removes_meanwhile_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

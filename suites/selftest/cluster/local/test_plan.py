@@ -36,6 +36,17 @@ def test_the_plan_of_a_control_plane(golden: SnapshotAssertion) -> None:
     assert describe_control_plane(plan) == golden
 
 
+@pytest.mark.parametrize(
+    ("gates", "serves_all"), [({"AllAlpha": True}, True), ({"AllBeta": True}, True), ({"AllBeta": False}, False)]
+)
+def test_an_api_server_with_all_gates_of_a_stage_serves_the_groups_of_that_stage(
+    gates: dict[str, bool], serves_all: bool
+) -> None:
+    plan = control_plane_plan(msgspec.structs.replace(BLUEPRINT, feature_gates=gates))
+    serving = [each.role for each in (*plan.first, *plan.once_ready) if "--runtime-config=api/all=true" in each.argv]
+    assert serving == ["kube-apiserver"] * serves_all
+
+
 @pytest.mark.parametrize("profile", ["stock", "max-2s"])
 def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
     assert describe_node(plan_of(load_profile(profile), index=3)) == golden

@@ -1,0 +1,177 @@
+"""Crash loops that nothing touched, as a run recorded them, and continued at their maximum for hours.
+
+Only a pod that is left alone shows what users' pods show: since 1.35 the kubelet states CrashLoopBackOff at its next look, and
+each patch of a pod makes it look (BACKOFF-5).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from random import Random
+from statistics import mean
+
+import msgspec
+
+from crashloop.errors import UsageError
+from crashloop.history.recording import PodHistory, Recording
+from crashloop.history.statuses import ContainerReport, StatusReport
+from crashloop.model.config import shipped_curve
+from crashloop.run.judging import read_history
+from crashloop.rundir import RunDir
+from crashloop.spec.plan import Plan
+from crashloop.spec.pod import ContainerKind
+from crashloop.spec.scenario import Mode, PodScenario
+from crashloop.spec.version import KubernetesVersion
+
+BACKS_OFF = "CrashLoopBackOff"
+LEAST_CYCLES = 2
+"""Of its own at the maximum that a loop needs to be continued by them."""
+SLACK_S = 0.2
+"""The runtime's time of an exit, and the one that the kubelet counts from, are less than this apart."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """What the API said of a pod from `at_s` on."""
+
+    at_s: float
+    status: StatusReport
+    more: int = 0
+    """Restarts of the looping container beyond those in the status, in a cycle that is repeated."""
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """From one restart, as a status stated it, to the next; times of its states count from its beginning."""
+
+    restart: int
+    length_s: float
+    states: tuple[State, ...]
+
+    def shown_s(self, container: str) -> float:
+        """How long statuses said CrashLoopBackOff."""
+        ends = [*(each.at_s for each in self.states[1:]), self.length_s]
+        return sum(
+            end - each.at_s
+            for each, end in zip(self.states, ends, strict=True)
+            if each.status.containers[container].state.reason == BACKS_OFF
+        )
+
+
+class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
+    """A container that crashes at its maximum, in a pod in which no other restarts."""
+
+    run: str
+    scenario: str
+    profile: str
+    container: str
+    kinds: dict[str, ContainerKind]
+    """Of all containers of the pod."""
+    owner: str
+    """Kind of the object that made the pod; `<none>` without one, as kube-state-metrics says it."""
+    maximum_s: float
+    start: tuple[State, ...]
+    """From the pod's first status, at 0 s, up to the first cycle at the maximum."""
+    start_s: float
+    """How long that took."""
+    cycles: tuple[Cycle, ...]
+    """Whole ones at the maximum; at least `LEAST_CYCLES`."""
+
+    @property
+    def cycle_s(self) -> float:
+        """The mean length of its cycles."""
+        return mean(each.length_s for each in self.cycles)
+
+    @property
+    def shown_s(self) -> float:
+        """For how long one of them shows CrashLoopBackOff, likewise."""
+        return mean(each.shown_s(self.container) for each in self.cycles)
+
+    def continued(self, until_s: float, order: Random) -> list[State]:
+        """Its states as recorded, then its cycles again and again, in an order that is drawn."""
+        states, restart, at_s = list(self.start), self.cycles[0].restart, self.start_s
+        while at_s < until_s:
+            cycle = order.choice(self.cycles)
+            states += [State(at_s + each.at_s, each.status, restart - cycle.restart) for each in cycle.states]
+            restart, at_s = restart + 1, at_s + cycle.length_s
+        return states
+
+
+def loops_of(*runs: RunDir) -> tuple[list[CrashLoop], Counter[str]]:
+    """The loops of conformance runs, by maximum, and how many restarting containers were left out, by the reason.
+
+    Raises UsageError for a run of another suite, and one whose plan cannot be read.
+    """
+    found, left_out = list[CrashLoop](), Counter[str]()
+    for run in runs:
+        if (suite := run.info().suite) != "conformance":
+            raise UsageError(
+                f"run directory {run.root}: it holds a {suite} run; expected a conformance run (`crashloop run`)."
+            )
+        plan = run.plan()
+        for scenario in plan.scenarios:
+            recording = read_history(run, scenario.name) if isinstance(scenario, PodScenario) else None
+            if recording is not None and isinstance(scenario, PodScenario):
+                for each in _loops(run.name, plan, scenario, recording):
+                    if isinstance(each, str):
+                        left_out[each] += 1
+                    else:
+                        found.append(each)
+    return sorted(found, key=lambda each: (each.maximum_s, each.scenario)), left_out
+
+
+def _loops(run: str, plan: Plan, scenario: PodScenario, recording: Recording) -> Iterator[CrashLoop | str]:
+    """The loop of each pod with a restarting container, or why it is left out."""
+    for pod in recording.pods:
+        restarting = sorted(
+            {name for status in pod.statuses for name, each in status.containers.items() if each.restart_count}
+        )
+        if not restarting:
+            continue
+        curve = shipped_curve(plan.profile(scenario.profile), KubernetesVersion.parse(plan.kubernetes_version))
+        if scenario.mode is not Mode.NATURAL or scenario.interventions:
+            yield "touched by the run"
+        elif len(restarting) > 1:
+            yield "beside another that restarts"
+        elif curve is None or len(cycles := _cycles(pod, restarting[0], curve.maximum_s)) < LEAST_CYCLES:
+            yield f"with less than {LEAST_CYCLES} whole cycles at the maximum"
+        else:
+            zero_ns, begin_ns = pod.statuses[0].t_ns, _first(pod, restarting[0], cycles[0].restart)
+            yield CrashLoop(
+                run=run,
+                scenario=scenario.name,
+                profile=scenario.profile,
+                container=restarting[0],
+                kinds={each.name: each.kind for each in scenario.pod.containers},
+                owner="<none>" if scenario.owner is None else type(scenario.owner).__name__,
+                maximum_s=curve.maximum_s,
+                start=_states(pod.statuses, zero_ns, begin_ns),
+                start_s=(begin_ns - zero_ns) / 1e9,
+                cycles=cycles,
+            )
+
+
+def _cycles(pod: PodHistory, container: str, maximum_s: float) -> tuple[Cycle, ...]:
+    """The whole cycles whose delay, by the runtime, was the maximum."""
+    found = []
+    for ended, begun in pairwise(pod.instances(container)):
+        if (
+            ended.exit_ns is None
+            or begun.begun_ns is None
+            or begun.begun_ns - ended.exit_ns < (maximum_s - SLACK_S) * 1e9
+        ):
+            continue
+        from_ns, to_ns = _first(pod, container, ended.ordinal), _first(pod, container, begun.ordinal)
+        if 0 < from_ns < to_ns:
+            found.append(Cycle(ended.ordinal, (to_ns - from_ns) / 1e9, _states(pod.statuses, from_ns, to_ns)))
+    return tuple(found)
+
+
+def _first(pod: PodHistory, container: str, restart: int) -> int:
+    """When a status first had that restartCount; 0 if none did."""
+    reports: Iterator[tuple[int, ContainerReport | None]] = (
+        (each.t_ns, each.containers.get(container)) for each in pod.statuses
+    )
+    return next((t_ns for t_ns, report in reports if report is not None and report.restart_count == restart), 0)
+
+
+def _states(statuses: Sequence[StatusReport], from_ns: int, to_ns: int) -> tuple[State, ...]:
+    return tuple(State((each.t_ns - from_ns) / 1e9, each) for each in statuses if from_ns <= each.t_ns < to_ns)

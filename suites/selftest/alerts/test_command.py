@@ -1,0 +1,173 @@
+"""`crashloop alerts`, with Prometheus' own promtool."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner, Result
+
+from crashloop.cli import app
+from crashloop.errors import UsageError
+from crashloop.resources import MANIFESTS
+from crashloop.rundir import RunDir
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import exits_with
+from crashloop.spec.scenario import Mode
+from suites.selftest.kit.sim_kit import crashing, pod_of, profile
+from suites.selftest.kit.simulated_runs import simulated_run
+from tools.schemas import schemas
+
+MIXIN, OWN = (str(MANIFESTS / "alerts" / each) for each in ("kubernetes-mixin.yaml", "crash-loop.yaml"))
+pytestmark = pytest.mark.usefixtures("promtool")
+
+
+@pytest.fixture(scope="module")
+def loop_at(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The run of a crash loop at a maximum, by the simulated kubelet."""
+    found: dict[str, RunDir] = {}
+
+    def of(period: str) -> str:
+        if period not in found:
+            loop = crashing(9, mode=Mode.NATURAL)
+            found[period] = simulated_run(tmp_path_factory.mktemp(period), profile(period), loop)
+        return str(found[period].root)
+
+    return of
+
+
+def alerts(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["alerts", *arguments])
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    done = alerts(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(found, schemas()["alerts"])
+    return found
+
+
+@pytest.mark.parametrize(("period", "fired"), [("30s", 0), ("60s", 0), ("300s", 3)])
+def test_the_alert_of_the_field_fires_where_delays_are_longer_than_a_minute(
+    loop_at: Any, period: str, fired: int
+) -> None:
+    (row,) = answer(MIXIN, loop_at(period), "--phases", "3", "--for", "3h")["rows"]
+    assert (row["alert"], row["fired"], row["maximum_s"]) == ("KubePodCrashLooping", fired, float(period[:-1]))
+
+
+@pytest.mark.parametrize("period", ["1s", "10s", "30s", "60s", "300s"])
+def test_our_alert_fires_within_five_minutes_and_goes_on_firing(loop_at: Any, period: str) -> None:
+    found = answer(OWN, loop_at(period), "--phases", "4", "--for", "2h", "--must-fire", "5m")
+    (row,) = found["rows"]
+    assert row["fired"] == 4
+    assert row["share"] > 0.95
+    assert (found["healthy"], found["rollouts"]) == ({"ContainerCrashLooping": 0}, 100)
+
+
+def test_our_alert_fires_for_an_init_container_too(tmp_path: Path) -> None:
+    program = exits_with(1, after_s=1, times=6)
+    setup = Container(name="setup", program=program, kind=ContainerKind.INIT)
+    pod = pod_of(setup, Container(), restarts={"setup": 5}, mode=Mode.NATURAL)
+    run = simulated_run(tmp_path, profile("10s"), pod)
+    (ours,) = answer(OWN, str(run.root), "--phases", "1", "--for", "1h")["rows"]
+    (theirs,) = answer(MIXIN, str(run.root), "--phases", "1", "--for", "1h")["rows"]
+    assert (ours["container"], ours["fired"], theirs["fired"]) == ("setup", 1, 0)
+
+
+def test_a_loop_that_no_alert_fires_for_in_time_is_a_failure(loop_at: Any) -> None:
+    done = alerts(MIXIN, loop_at("30s"), "--phases", "2", "--for", "1h", "--must-fire", "5m")
+    assert done.exit_code == 1
+    assert "--must-fire 5m: scenario (maximum 30 s): no alert fires within 5 min in every phase." in done.stderr
+    assert "never fires" in done.output
+
+
+def rules(folder: Path, expr: str) -> str:
+    path = folder / "rules.yaml"
+    path.write_text(json.dumps({"groups": [{"name": "g", "rules": [{"alert": "A b", "expr": expr}]}]}))
+    return str(path)
+
+
+def test_a_false_alarm_is_a_failure(loop_at: Any, tmp_path: Path) -> None:
+    done = alerts(
+        rules(tmp_path, "kube_pod_container_status_running == 0"), loop_at("30s"), "--for", "1h", "--must-fire", "5m"
+    )
+    assert done.exit_code == 1
+    assert "A b fires for" in done.stderr
+
+
+def test_series_have_the_labels_that_the_alert_asks_for(loop_at: Any, tmp_path: Path) -> None:
+    file = rules(tmp_path, 'kube_pod_info{cluster="prod", namespace="shop"} == 1')
+    arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert answer(*arguments)["rows"][0]["fired"] == 0
+    assert answer(*arguments, "--label", "cluster=prod", "--label", "namespace=shop")["rows"][0]["fired"] == 1
+    assert str(alerts(*arguments, "--label", "cluster").exception).startswith("--label 'cluster': expected NAME=VALUE")
+
+
+def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
+    found = answer(
+        rules(tmp_path, "kube_pod_info * kube_node_role > 0"), loop_at("30s"), "--phases", "1", "--for", "10m"
+    )
+    assert found["rows"][0]["unknown"] == ["kube_node_role"]
+    assert found["healthy"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('groups: [{name: g, rules: [{alert: A, expr: "up >=> 1"}]}]', "could not parse expression: 1:6: parse error"),
+        ("groups: [{name: g, rules: [{alert: A, exp: up}]}]", "field exp not found"),
+        ("groups: []", "no rule is an alert"),
+        ("groups: [{name: g, rules: [{record: a, expr: up}]}]", "no rule is an alert"),
+        ("groups: {", "did not find expected"),
+        ("", "no rule is an alert"),
+        ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "field apiVersion not found"),
+    ],
+)
+def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
+    loop_at: Any, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    done = alerts(str(path), loop_at("30s"))
+    assert isinstance(done.exception, UsageError)
+    assert str(path) in str(done.exception)
+    assert said in str(done.exception)
+
+
+def test_rules_that_cannot_be_evaluated_on_these_series_are_named(loop_at: Any, tmp_path: Path) -> None:
+    done = alerts(
+        rules(tmp_path, "kube_pod_info * on(pod) kube_pod_status_phase"),
+        loop_at("30s"),
+        "--phases",
+        "1",
+        "--for",
+        "10m",
+    )
+    assert isinstance(done.exception, UsageError)
+    assert "cannot be evaluated" in str(done.exception)
+
+
+def test_a_host_without_promtool_and_packages_is_told_what_to_install(
+    loop_at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = loop_at("30s")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CRASHLOOP_CACHE_DIR", str(tmp_path))
+    done = alerts(MIXIN, run)
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith("promtool: it is neither on PATH")
+
+
+@pytest.mark.parametrize(("scrape", "time"), [("30s", "20s"), ("1s", "1000h")])
+def test_a_time_of_no_scrapes_and_of_too_many_is_refused(loop_at: Any, scrape: str, time: str) -> None:
+    done = alerts(MIXIN, loop_at("30s"), "--scrape", scrape, "--for", time)
+    assert str(done.exception) == f"--for {time} with --scrape {scrape}: expected 2 to 20000 scrapes in that time."
+
+
+def test_a_run_without_a_loop_says_why(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path, profile("30s"), crashing(3))
+    done = alerts(MIXIN, str(run.root))
+    assert isinstance(done.exception, UsageError)
+    assert "no crash loop can be continued (1 touched by the run)" in str(done.exception)
