@@ -22,6 +22,19 @@ class _Commands(TyperGroup):
         self.rich_markup_mode = None
         super().format_help(ctx, formatter)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """By what a command needs."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            if not command.hidden:
+                panel = getattr(command, "rich_help_panel", None)
+                panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(
+                    (name, command.get_short_help_str(90))
+                )
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
 
 app = typer.Typer(
     cls=_Commands,
@@ -31,22 +44,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 130},
 )
-for command in (
-    *runs.COMMANDS,
-    *catalogue.COMMANDS,
-    *stress.COMMANDS,
-    *compare.COMMANDS,
-    *compare.EXPORT_COMMANDS,
-    *predict.COMMANDS,
-    *observe.COMMANDS,
-    *why.COMMANDS,
-    *alerts.COMMANDS,
-    *clusters.COMMANDS,
-    *clusters.HOST_COMMANDS,
+NEEDS_NOTHING, READS_A_CLUSTER, MAKES_A_CLUSTER, READS_RUNS = (
+    "Needs nothing",
+    "Reads a cluster or files, and changes nothing",
+    "Makes or uses a cluster",
+    "Reads runs",
+)
+_run, *_of_runs = runs.COMMANDS
+for panel, commands in (
+    (NEEDS_NOTHING, (*predict.COMMANDS, *alerts.COMMANDS, *catalogue.COMMANDS)),
+    (READS_A_CLUSTER, (*why.COMMANDS, *observe.COMMANDS)),
+    (MAKES_A_CLUSTER, (_run, *stress.COMMANDS, *clusters.COMMANDS, *clusters.HOST_COMMANDS)),
+    (READS_RUNS, (*_of_runs, *compare.COMMANDS, *compare.EXPORT_COMMANDS)),
 ):
-    command.add_to(app)
-app.add_typer(catalogue.profile_group, name="profile")
-app.add_typer(clusters.kind_group, name="kind")
+    for command in commands:
+        command.add_to(app, panel)
+app.add_typer(catalogue.profile_group, name="profile", rich_help_panel=NEEDS_NOTHING)
+app.add_typer(clusters.kind_group, name="kind", rich_help_panel=MAKES_A_CLUSTER)
 
 
 def _show_version(wanted: bool) -> None:
@@ -77,7 +91,14 @@ def _exit_code() -> int:
     _open_streams()
     try:
         try:
-            app()
+            ended_with = app(standalone_mode=False)
+            sys.stdout.flush()
+            return ended_with if isinstance(ended_with, int) else ExitCode.OK
+        except _WrongUsage as wrong:
+            command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
+            if wrong.message:  # empty where the help was shown
+                _say(f"{wrong.format_message()}\n`{command} -h` has its options.")
+            return ExitCode.USAGE
         except SystemExit as ended:
             if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes
                 return _PIPE_CLOSED
@@ -104,6 +125,9 @@ def _exit_code() -> int:
         traceback.print_exc()
         _say("the traceback above shows a fault of crashloop itself, and no verdict.")
     return ExitCode.ERROR
+
+
+_WrongUsage: type[typer.BadParameter] = typer.BadParameter.__base__  # type: ignore[assignment]  # typer exports no UsageError
 
 
 def _open_streams() -> None:

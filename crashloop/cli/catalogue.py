@@ -57,7 +57,7 @@ def explain(
     if as_json:
         print_json(found)
         return
-    out.print(f"{found.id}: {found.sentence}", soft_wrap=True, style="bold")
+    out.print(f"{found.id}: {found.sentence}", soft_wrap=not out.is_terminal, style="bold")
     print_table(("", ""), _facts(found))
 
 

@@ -103,8 +103,8 @@ class Command(NamedTuple):
     function: Callable[..., Any]
     settings: dict[str, Any] = {}
 
-    def add_to(self, app: typer.Typer) -> None:
-        app.command(**self.settings)(self.function)
+    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
+        app.command(rich_help_panel=panel, **self.settings)(self.function)
 
 
 def seconds(option: str, text: str, *, least_s: float = 0.001) -> float:

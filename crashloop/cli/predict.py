@@ -164,7 +164,7 @@ _CLAIMS = ("KEP", "number", "says", "computed", "at measured costs", "unit", "co
 
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        out.print(sentence, soft_wrap=True)
+        out.print(sentence, soft_wrap=not out.is_terminal)
 
 
 def _fleet(kubeconfig: Path | None, context: str | None) -> "Fleet":

@@ -1,6 +1,7 @@
 """Commands about runs: run the suite, judge a run again."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from crashloop.cli.command import (
     takes,
 )
 from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
+from crashloop.errors import UsageError
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS
 from crashloop.verdict import ExitCode
@@ -37,20 +39,39 @@ def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
+    from crashloop.cli.run_terminal import SETTINGS, RunTerminal, is_own
     from crashloop.run.requested import check_request
 
     check_request({each.name: given[each.field] for each in OPTIONS if given[each.field] not in (None, [])})
+    for argument in invocation.args:
+        _refuse_misspelt(argument)
     chosen = [named_tests(argument) for argument in invocation.args]
     if not any(map(selects, chosen)):
         chosen.append(str(SUITES / "conformance"))
     crash = _Crash()
     for name in _OF_THE_SHELL:
         os.environ.pop(name, None)
-    arguments = [*_pytest_settings(), *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
-    status = pytest.main(arguments, plugins=[crash])
+    own = [RunTerminal()] if is_own(invocation.args) else []
+    settings = [*_pytest_settings(), *(SETTINGS if own else ())]
+    arguments = [*settings, *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
+    status = pytest.main(arguments, plugins=[crash, *own])
     raise typer.Exit(ExitCode.ERROR if crash.seen else _EXIT_CODES.get(status, status))
 
 
+def _refuse_misspelt(argument: str) -> None:
+    """Raise UsageError for an option that is not listed and that is close to one that is; pytest takes the others."""
+    name = argument.partition("=")[0]
+    known = [each.name for each in (*OPTIONS, *OF_PYTEST)]
+    if not name.startswith("--") or name.startswith(_OF_PLUGINS) or name in known:
+        return
+    meant = [each for each in known if len(name) > 4 and each.startswith(name)] or get_close_matches(
+        name, known, 1, 0.8
+    )
+    if meant:
+        raise UsageError(f"{name}: no such option. Did you mean {' or '.join(meant)}?")
+
+
+_OF_PLUGINS = ("--k8s-", "--crashloop-")
 _OF_THE_SHELL = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 """Settings for the user's own pytest, which would change or break a run."""
 
