@@ -20,6 +20,7 @@ VOLATILE = (
     "fs/inode-nr",
     "fs/inode-state",
     "fs/aio-nr",
+    "fs/quota/syncs",
     "kernel/ns_last_pid",
     "kernel/pty/nr",
     "kernel/random/",
@@ -63,7 +64,7 @@ def _write(name: str) -> None:
 
 
 def _processes() -> Iterator[str]:
-    """Programs by name, with the namespaces that are not those of systemd. Threads of the kernel come and go."""
+    """Programs by name, with the namespaces that are not those of systemd. Kernel threads and udev's workers come and go."""
     first = _namespaces("1")
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -71,7 +72,7 @@ def _processes() -> Iterator[str]:
             other = _namespaces(folder.name) - first
         except OSError:
             continue
-        if words:
+        if words and "udev-worker" not in words:
             yield f"process {words} {' '.join(sorted(each.split(':')[0] for each in other))}".strip()
 
 

@@ -89,7 +89,7 @@ def kernel_name() -> str:
 def image_name(checkout: Path) -> str:
     """Name of the cached root image; other packages, files or Python requirements give another one."""
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
-    inputs = (*files, checkout / "requirements.lock", checkout / "pyproject.toml")
+    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock", checkout / "pyproject.toml")
     return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, *(path.read_text() for path in inputs)))}.img"
 
 
@@ -111,6 +111,7 @@ def kernel_command(kernel: Path, image: Path, overlay: Path, folders: Mapping[st
         f"mem={MEMORY}",
         f"ncpus={CPUS}",
         "seccomp=on",
+        "systemd.mask=getty@tty1.service",
         f"ubd0={overlay},{image}",
         "root=/dev/ubda",
         "rw",
