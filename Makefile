@@ -7,6 +7,7 @@ PYTEST_ARGS ?=
 RUNS ?= $(dir $(filter-out runs/latest/%,$(wildcard runs/*/run.json runs/*/*/run.json)))
 MUTANTS ?= 200
 MUTANTS_ARGS ?=
+GUEST_ARGS ?=
 SOAK := RESET-5 DECAY-6 DECAY-7
 STRESS_JUDGED := quick neighbours rules configurations demand replicas
 STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-cap
@@ -17,7 +18,7 @@ export TAG ?=
 # Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants bugs rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike guest soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants bugs rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -106,6 +107,9 @@ kindlike: python ## Provider kit and quick scope on nodes with systemd, as in ki
 	image=$$($(BIN)/python -m tools.kindlike); \
 	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
 	$(BIN)/crashloop run --provider kind --node-image "$$image" --scope quick $(PYTEST_ARGS)
+
+guest: setup ## Doctor, clusters, provider kit, requirements and a load on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="doctor up" for some steps)
+	$(BIN)/python -m tools.guest $(GUEST_ARGS)
 
 soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes); then stress-soak
 	run=runs/$$(date -u +%Y%m%dT%H%M%SZ)-soak; \

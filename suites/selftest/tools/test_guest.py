@@ -1,0 +1,92 @@
+"""The modern host in User-mode Linux: what it is built from, and how its run is judged. Whether it boots, only a run shows."""
+
+import subprocess
+from pathlib import Path
+
+from tools.guest.inside import main
+from tools.guest.recipe import (
+    FRAGMENT,
+    PLACES,
+    ROOT_FILES,
+    STEPS,
+    Ended,
+    apt_sources,
+    image_name,
+    kernel_command,
+    mirror_of,
+    verdict,
+)
+
+PASSED = [Ended(step.name, 0, 1.0) for step in STEPS]
+
+
+def test_a_run_in_which_every_step_passes_and_nothing_differs_has_no_faults() -> None:
+    assert verdict(STEPS, PASSED, ["link lo"], ["link lo"]) == []
+
+
+def test_a_step_that_fails_never_ran_or_did_not_end_is_a_fault() -> None:
+    ended = [*PASSED[2:-1], Ended("doctor", 70, 1.0), Ended("up", 124, 300.0)]
+    assert verdict(STEPS, ended, [], []) == [
+        "doctor: exit code 70",
+        "up: did not end within 300 s",
+        "down: never ran",
+    ]
+
+
+def test_what_a_busy_host_leaves_open_is_no_fault_of_a_step_with_durations() -> None:
+    open_ended = [end._replace(exit_code=3) for end in PASSED]
+    assert verdict(STEPS, open_ended, [], []) == [
+        f"{name}: exit code 3" for name in ("doctor", "up", "provider", "down")
+    ]
+
+
+def test_what_comes_and_what_goes_is_a_fault() -> None:
+    before = ["cgroup /sys/fs/cgroup hands down memory pids", "link lo"]
+    after = ["cgroup /sys/fs/cgroup hands down cpuset memory pids", "link lo", "mount /a rw ext4"]
+    assert verdict(STEPS, PASSED, before, after) == [
+        "gone: cgroup /sys/fs/cgroup hands down memory pids",
+        "left: cgroup /sys/fs/cgroup hands down cpuset memory pids",
+        "left: mount /a rw ext4",
+    ]
+
+
+def test_the_archive_is_one_of_debian_and_not_its_security_updates() -> None:
+    assert (
+        mirror_of("Debian http://a/debian-security/\nOther http://b/\nDebian http://c/debian/\n") == "http://c/debian/"
+    )
+    assert mirror_of("Ubuntu http://a/ubuntu/\n") is None
+    assert apt_sources("http://c/", "/k.gpg").splitlines() == [
+        "deb [signed-by=/k.gpg] http://c/ trixie main",
+        "deb [signed-by=/k.gpg] http://c/ trixie-backports main",
+    ]
+
+
+def test_the_guest_mounts_every_folder_that_the_command_names(tmp_path: Path) -> None:
+    folders = {place: tmp_path / place for place in PLACES}
+    command = kernel_command(tmp_path / "linux", tmp_path / "image", tmp_path / "disk", folders, mhz="2000.0")
+    assert {f"guest.{place}={tmp_path / place}" for place in PLACES} <= set(command)
+    assert f"ubd0={tmp_path / 'disk'},{tmp_path / 'image'}" in command
+
+
+def test_another_python_requirement_makes_another_image(tmp_path: Path) -> None:
+    names = set()
+    for requirement in ("one", "two"):
+        (tmp_path / "requirements.lock").write_text(requirement)
+        (tmp_path / "pyproject.toml").write_text("")
+        names.add(image_name(tmp_path))
+    assert len(names) == 2
+
+
+def test_the_kernel_has_what_the_provider_local_needs() -> None:
+    options = FRAGMENT.read_text().splitlines()
+    needed = ("CPUSETS", "MEMCG", "PSI", "CGROUP_PIDS", "OVERLAY_FS", "VETH", "BRIDGE", "HOSTFS", "SMP")
+    assert [name for name in needed if f"CONFIG_{name}=y" not in options] == []
+
+
+def test_the_unit_starts_a_script_of_the_image_that_the_shell_understands() -> None:
+    unit = (ROOT_FILES / "etc/systemd/system/guest.service").read_text()
+    script = ROOT_FILES / "usr/local/sbin/guest"
+    assert f"ExecStart=/{script.relative_to(ROOT_FILES)}\n" in unit
+    assert script.stat().st_mode & 0o111
+    assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+    assert f"-m {main.__module__}\n" in script.read_text()

@@ -1,0 +1,115 @@
+"""In the guest: the steps, with a snapshot before and after. The unit `guest` starts it, with the guest's own Python.
+
+/share gets a log per step, steps.jsonl, before.txt and after.txt.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.guest.recipe import STEPS, Ended, Step
+
+SHARE = Path("/share")
+CGROUPS = Path("/sys/fs/cgroup")
+VOLATILE = (
+    "fs/dentry-state",
+    "fs/file-nr",
+    "fs/inode-nr",
+    "fs/inode-state",
+    "fs/aio-nr",
+    "fs/quota/syncs",
+    "kernel/ns_last_pid",
+    "kernel/pty/nr",
+    "kernel/random/",
+    "kernel/cap_last_cap",
+    "net/netfilter/nf_conntrack_count",
+    "net/ipv4/tcp_fastopen_key",
+    "vm/stat_refresh",
+)
+"""Below /proc/sys: counters of the kernel."""
+
+
+def main() -> None:
+    (SHARE / "booted").touch()
+    wanted = (SHARE / "only").read_text().split()
+    _write("before.txt")
+    with (SHARE / "steps.jsonl").open("a") as report:
+        for step in STEPS:
+            if not wanted or step.name in wanted:
+                report.write(json.dumps(_ended(step)) + "\n")
+                report.flush()
+    _write("after.txt")
+
+
+def _ended(step: Step) -> Ended:
+    began = time.monotonic()
+    with (SHARE / f"{step.name}.log").open("wb") as log:
+        process = subprocess.Popen(step.command.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            code = process.wait(step.deadline_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = 124
+    return Ended(step.name, code, round(time.monotonic() - began, 1))
+
+
+def _write(name: str) -> None:
+    os.sync()
+    found = (*_processes(), *_mounts(), *_cgroups(), *_links(), *_sysctls())
+    (SHARE / name).write_text("\n".join(sorted(found)) + "\n")
+
+
+def _processes() -> Iterator[str]:
+    """Programs by name, with the namespaces that are not those of systemd. Kernel threads and udev's workers come and go."""
+    first = _namespaces("1")
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            other = _namespaces(folder.name) - first
+        except OSError:
+            continue
+        if words and "udev-worker" not in words:
+            yield f"process {words} {' '.join(sorted(each.split(':')[0] for each in other))}".strip()
+
+
+def _namespaces(pid: str) -> set[str]:
+    return {str(path.readlink()) for path in Path("/proc", pid, "ns").iterdir()}
+
+
+def _mounts() -> Iterator[str]:
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields = line.split()
+        yield f"mount {fields[4]} {fields[5]} {fields[fields.index('-') + 1]}"
+
+
+def _cgroups() -> Iterator[str]:
+    for folder, _, _ in os.walk(CGROUPS):
+        handed = sorted(Path(folder, "cgroup.subtree_control").read_text().split())
+        yield f"cgroup {folder} hands down {' '.join(handed)}"
+
+
+def _links() -> Iterator[str]:
+    yield from (f"link {path.name}" for path in Path("/sys/class/net").iterdir())
+    for line in Path("/proc/net/route").read_text().splitlines()[1:]:
+        yield f"route {' '.join(line.split()[:3])}"
+
+
+def _sysctls() -> Iterator[str]:
+    top = Path("/proc/sys")
+    for folder, _, names in os.walk(top):
+        for name in names:
+            path = Path(folder, name)
+            known = str(path.relative_to(top))
+            if not known.startswith(VOLATILE):
+                try:
+                    yield f"sysctl {known} {' '.join(path.read_text().split())}"
+                except (OSError, UnicodeDecodeError):
+                    continue
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""What the guest consists of and runs. Data, and pure functions of it, of the standard library alone: the guest reads it, too."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parent
+FRAGMENT = FOLDER / "kernel.config"
+"""Options of the kernel beside its x86_64_defconfig."""
+ROOT_FILES = FOLDER / "root"
+"""Files of the guest, at their paths in it."""
+SUITE = "trixie"
+SOURCE = "linux-source-7.2"
+"""Package of SUITE-backports. User-mode Linux has seccomp mode from 6.16 on and several CPUs from 6.19 on."""
+TOOLS = ("bc", "bison", "e2fsprogs", "flex", "gcc", "libelf-dev", "mmdebstrap", "xz-utils")
+"""Packages of the host that make kernel and root image."""
+PACKAGES = (
+    "ca-certificates",
+    "dbus",
+    "git",
+    "iproute2",
+    "kmod",
+    "mount",
+    "procps",
+    "python3-venv",
+    "systemd-sysv",
+    "udev",
+    "util-linux",
+)
+IMAGE_SIZE = "8G"
+MEMORY = "4G"
+CPUS = 2
+PLACES = ("checkout", "cache", "share")
+"""Folders of the host that the guest mounts at the same names below /."""
+
+
+class Step(NamedTuple):
+    """A command of the guest."""
+
+    name: str
+    command: str
+    """Words, separated by blanks."""
+    deadline_s: float
+    accepted: frozenset[int] = frozenset({0})
+    """Exit codes that are no fault; 3 (INCONCLUSIVE) is none where a busy host decides."""
+
+
+class Ended(NamedTuple):
+    """How a step ended."""
+
+    name: str
+    exit_code: int
+    """124 after its deadline, as timeout(1) has it."""
+    seconds: float
+
+
+REQUIREMENTS = (
+    "RULES-32",
+    "RULES-30",
+    "X-1",
+    "X-13",
+    "BACKOFF-22",
+    "OVH-5",
+    "CAP-3",
+)
+"""They touch the host: out of memory, lost sandboxes, static pods, the sandbox and address of a pod, a configured maximum."""
+STEPS = (
+    Step("doctor", "crashloop doctor", 120),
+    Step("up", "crashloop up guest --profile max-2s", 300),
+    Step(
+        "requirements",
+        " ".join(["crashloop run --scope quick -q", *(f"--requirement {each}" for each in REQUIREMENTS)]),
+        900,
+        frozenset({0, 3}),
+    ),
+    Step("provider", "pytest suites/provider -q -p no:cacheprovider", 900),
+    Step("stress", "crashloop stress quick", 600, frozenset({0, 3})),
+    Step("down", "crashloop down --all", 120),
+)
+BOOT_S = 180.0
+
+
+def kernel_name() -> str:
+    """Name of the cached kernel; other options or sources give another one."""
+    return f"linux-{_digest((SOURCE, FRAGMENT.read_text()))}"
+
+
+def image_name(checkout: Path) -> str:
+    """Name of the cached root image; other packages, files or Python requirements give another one."""
+    files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
+    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock", checkout / "pyproject.toml")
+    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, *(path.read_text() for path in inputs)))}.img"
+
+
+def apt_sources(mirror: str, keyring: str) -> str:
+    """sources.list of an apt that sees nothing but Debian's stable release and its backports."""
+    return "".join(f"deb [signed-by={keyring}] {mirror} {suite} main\n" for suite in (SUITE, f"{SUITE}-backports"))
+
+
+def mirror_of(targets: str) -> str | None:
+    """The first Debian archive among lines `ORIGIN URI` of apt-get indextargets; None on a host of another distribution."""
+    rows = (line.split() for line in targets.splitlines())
+    return next((row[1] for row in rows if row[0] == "Debian" and "security" not in row[1]), None)
+
+
+def kernel_command(kernel: Path, image: Path, overlay: Path, folders: Mapping[str, Path], *, mhz: str) -> list[str]:
+    """Boots the guest. `overlay` takes what it writes to its disk; `folders` has a folder of the host for each of PLACES."""
+    return [
+        str(kernel),
+        f"mem={MEMORY}",
+        f"ncpus={CPUS}",
+        "seccomp=on",
+        "systemd.mask=getty@tty1.service",
+        f"ubd0={overlay},{image}",
+        "root=/dev/ubda",
+        "rw",
+        "con=null",
+        "con0=null,fd:1",
+        "ssl=null",
+        f"uml_dir={overlay.parent}",
+        "umid=guest",
+        f"guest.mhz={mhz}",
+        *(f"guest.{place}={folders[place]}" for place in PLACES),
+    ]
+
+
+def verdict(steps: Iterable[Step], ended: Iterable[Ended], before: Iterable[str], after: Iterable[str]) -> list[str]:
+    """What is wrong, a line each: steps that failed or never ran, and what differs after them."""
+    done = {each.name: each for each in ended}
+    wrong = []
+    for step in steps:
+        end = done.get(step.name)
+        if end is None:
+            wrong.append(f"{step.name}: never ran")
+        elif end.exit_code == 124:
+            wrong.append(f"{step.name}: did not end within {step.deadline_s:g} s")
+        elif end.exit_code not in step.accepted:
+            wrong.append(f"{step.name}: exit code {end.exit_code}")
+    first, last = set(before), set(after)
+    wrong += [f"gone: {line}" for line in sorted(first - last)]
+    wrong += [f"left: {line}" for line in sorted(last - first)]
+    return wrong
+
+
+def _digest(words: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
