@@ -5,6 +5,7 @@
 One run, in turn: each figure is the least of ROUNDS, children included. On a machine with other work, compare ratios.
 """
 
+import argparse
 import os
 import resource
 import shutil
@@ -42,6 +43,9 @@ _ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTH
 
 
 def main() -> None:
+    argparse.ArgumentParser(
+        prog="python -m bench.start_up", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     program = Path(sys.executable).with_name("crashloop")
     commands = {arguments: [str(program), *arguments] for arguments in TARGETS_S} | {(): baseline()}
     rounds = [{arguments: cpu_s(command) for arguments, command in commands.items()} for _ in range(ROUNDS)]
