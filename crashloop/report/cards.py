@@ -38,17 +38,19 @@ def cause_section(results: Results, causes: Sequence[Cause]) -> Section:
         return Section("causes", "", ())
     rows = tuple(_row(each, results) for each in causes)
     more = len(causes) - MOST_CARDS
+    cards = tuple(_card(position, each, results) for position, each in enumerate(causes[:MOST_CARDS]))
+    has_timeline = any(isinstance(block, Figures) for card in cards for block in card.blocks)
     return Section(
         "causes",
         f"What needs attention: {counted(len(causes), 'cause')}",
         (
-            *(_card(position, each, results) for position, each in enumerate(causes[:MOST_CARDS])),
+            *cards,
             *(
                 (Paragraph(f"{counted(more, 'further cause')} below, in the verdicts.", on=Medium.PAGE),)
                 if more > 0
                 else ()
             ),
-            CurveKey("timelines"),
+            *((CurveKey("timelines"),) if has_timeline else ()),
             Table(("Outcome", "What happened", "What that means"), rows, on=Medium.TEXT),
         ),
     )
