@@ -67,14 +67,14 @@ REQUIREMENTS = (
 """They touch the host: out of memory, lost sandboxes, static pods, the sandbox and address of a pod, a configured maximum."""
 STEPS = (
     Step("doctor", "crashloop doctor", 120),
-    Step("up", "crashloop up guest --profile max-2s", 300),
+    Step("up", "crashloop up --profile max-2s", 300),
     Step(
         "requirements",
         " ".join(["crashloop run --scope quick -q", *(f"--requirement {each}" for each in REQUIREMENTS)]),
         900,
         frozenset({0, 3}),
     ),
-    Step("provider", "pytest suites/provider -q -p no:cacheprovider", 900),
+    Step("provider", "pytest suites/provider -q", 900),
     Step("stress", "crashloop stress quick", 600, frozenset({0, 3})),
     Step("down", "crashloop down --all", 120),
 )
