@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 import suites.conformance
+from crashloop.cluster.binaries.components import architecture
 from crashloop.errors import CrashloopError, UsageError
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
@@ -50,7 +51,8 @@ class Session:
         self.kubelet: MutantKubelet = ensure_kubelet(self.settings, self.version, self.sources, default_progress())
         number = None if options.bugs else options.mutants
         self.chosen = sample(self.kubelet.listing.mutants, number, options.seed)
-        self.store = Store(self.settings.paths.runs_dir, self.kubelet.name)
+        under = f"bugs-{self.version}-linux-{architecture()}" if self.bugs else self.kubelet.name
+        self.store = Store(self.settings.paths.runs_dir, under, {bug.id: bug.stored_as for bug in self.bugs})
         self._ends: float = time.monotonic() + 60 * options.minutes
         self._tried: set[tuple[int, str]] = set()
 

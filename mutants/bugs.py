@@ -1,5 +1,6 @@
 """Bugs that upstream had, by release, and what makes mutants of them."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -40,6 +41,11 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     @property
     def id(self) -> str:
         return f"kubernetes-{self.number}"
+
+    @property
+    def stored_as(self) -> str:
+        """Name of its results: another edit gives another, another list does not."""
+        return f"{self.id}-{hashlib.sha256(msgspec.json.encode(self.edits)).hexdigest()[:8]}"
 
 
 def load_bugs(version: KubernetesVersion) -> tuple[Bug, ...]:

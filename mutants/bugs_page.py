@@ -12,9 +12,9 @@ _METHOD = (
     "cluster. It meets the scenarios that ought to notice it, then the others of the quick scope, and with `--battery full`",
     "those of the full one, until a verdict is FAIL where the kubelet without the bug passes: then it is caught.",
     "",
-    "An edit that does not fit the sources or does not compile is listed, not skipped. Results are kept below `runs/mutants`;",
-    "the next call continues with what they lack. The command exits with 1 if a bug passes all scenarios and its entry does not",
-    "say which stimulus is missing.",
+    "An edit that does not fit the sources or does not compile is listed, not skipped. Results are kept below `runs/mutants` as",
+    "long as the edit of their bug stays the same; the next call continues with what they lack. The command exits with 1 if a",
+    "bug passes all scenarios and its entry does not say which stimulus is missing.",
 )
 
 

@@ -1,5 +1,6 @@
 """Results by mutant, in files, so that a run continues where the last one ended."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,9 +12,13 @@ ITSELF = "itself.json"
 
 
 class Store:
-    """One folder for each kubelet: what another rewriter or other functions gave does not count."""
+    """One folder for each kubelet: what another rewriter or other functions gave does not count.
 
-    def __init__(self, runs_dir: Path, kubelet: str) -> None:
+    `names` gives the files of mutants whose results outlast their kubelet, by id; the others are named by their ids.
+    """
+
+    def __init__(self, runs_dir: Path, kubelet: str, names: Mapping[str, str] | None = None) -> None:
+        self._names = names or {}
         self.folder = runs_dir / "mutants" / kubelet
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -38,7 +43,7 @@ class Store:
         _write(self.folder / ITSELF, self.controls() | controls)
 
     def _path(self, identifier: str) -> Path:
-        return self.folder / f"{identifier}.json"
+        return self.folder / f"{self._names.get(identifier, identifier)}.json"
 
 
 def _write(path: Path, value: object) -> None:
