@@ -26,14 +26,14 @@ def headline(report: Report) -> str:
         result.fate is Fate.SURVIVED and name in report.unfinished for name, result in report.results.items()
     )
     parts = [
-        f"{len(report.of(Fate.KILLED))} of {len(report.chosen) + len(report.listing.left_out)} bugs were caught",
-        f"{len(report.of(Fate.SURVIVED))} passed all scenarios",
-        f"{passed_so_far} passed those that they have met so far",
-        f"{undecided} are undecided",
-        f"{not_run} have not run",
-        f"{len(report.listing.left_out)} cannot be put back",
+        f"of {len(report.chosen) + len(report.listing.left_out)} bugs caught: {len(report.of(Fate.KILLED))}",
+        f"passed all scenarios: {len(report.of(Fate.SURVIVED))}",
+        f"passed those met so far: {passed_so_far}",
+        f"undecided: {undecided}",
+        f"not run: {not_run}",
+        f"impossible to put back: {len(report.listing.left_out)}",
     ]
-    return ", ".join(parts) + "."
+    return "; ".join(parts) + "."
 
 
 def to_markdown(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> str:

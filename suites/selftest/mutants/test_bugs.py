@@ -106,8 +106,8 @@ def test_the_page_says_of_every_bug_what_became_of_it(number: int, says: str) ->
 
 def test_the_headline_counts_every_bug_once() -> None:
     assert headline(REPORT) == (
-        "1 of 6 bugs were caught, 1 passed all scenarios, 1 passed those that they have met so far, 1 are undecided, "
-        "1 have not run, 1 cannot be put back."
+        "of 6 bugs caught: 1; passed all scenarios: 1; passed those met so far: 1; undecided: 1; not run: 1; "
+        "impossible to put back: 1."
     )
 
 
