@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -131,22 +131,6 @@ def takes(options: Iterable[RunOption]) -> Callable[[Callable[..., None]], Calla
         return function
 
     return declare
-
-
-def as_arguments(options: Iterable[RunOption], given: Mapping[str, Any]) -> list[str]:
-    """The arguments for the options that were given."""
-    return [argument for option in options for argument in _arguments(option, given[option.field])]
-
-
-def _arguments(option: RunOption, value: Any) -> list[str]:
-    if value is None or value is False or value == []:
-        return []
-    if value is True:
-        return [option.name]
-    values = value if isinstance(value, list) else [value]
-    if option.name.startswith("--"):
-        return [f"{option.name}={each}" for each in values]
-    return [word for each in values for word in (option.name, str(each))]
 
 
 def _parameter(option: RunOption) -> Parameter:

@@ -13,7 +13,6 @@ from crashloop.cli.command import (
     Example,
     JsonOption,
     RunArgument,
-    as_arguments,
     epilog,
     out,
     print_json,
@@ -22,7 +21,7 @@ from crashloop.cli.command import (
 from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
 from crashloop.errors import UsageError
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
-from crashloop.run.options import OF_PYTEST, OPTIONS
+from crashloop.run.options import OF_PYTEST, OPTIONS, as_arguments
 from crashloop.verdict import ExitCode
 
 RUN_EPILOG = epilog(

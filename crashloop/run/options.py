@@ -3,7 +3,7 @@
 pytest registers them, and `crashloop run` shows and passes them on."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
@@ -93,6 +93,9 @@ OPTIONS = (
 OF_LENDERS = tuple(option for option in OPTIONS if option.providers == LENDERS)
 """Those that name an existing cluster and limit its use."""
 
+CHOOSING = frozenset({"--requirement", "--topic", "--skip", "--at-least"})
+"""Options that select requirements."""
+
 OWN_CONTROL_PLANE = ("--bin-dir", "--node-image", "--cluster")
 """Options that bring an API server that is not the release's, or that runs already."""
 
@@ -101,6 +104,23 @@ OF_PYTEST = (
     RunOption("-n", RUN, "Processes that wait for scenarios (pytest-xdist).", metavar="N"),
 )
 """Options of pytest that are worth showing; all others are passed on as well."""
+
+
+def as_arguments(options: Iterable[RunOption], given: Mapping[str, Any]) -> list[str]:
+    """The arguments for the options that were given."""
+    return [argument for option in options for argument in arguments(option.name, given[option.field])]
+
+
+def arguments(option: str, value: Any) -> list[str]:
+    """Those of one option; none for a value that is None, False or an empty list."""
+    if value is None or value is False or value == []:
+        return []
+    if value is True:
+        return [option]
+    values = value if isinstance(value, list) else [value]
+    if option.startswith("--"):
+        return [f"{option}={each}" for each in values]
+    return [word for each in values for word in (option, str(each))]
 
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

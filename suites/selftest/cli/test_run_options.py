@@ -10,12 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from crashloop.cli import app
-from crashloop.cli.command import as_arguments
 from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
 from crashloop.errors import UsageError
 from crashloop.resources import HOME, SUITES
-from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES
+from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES, as_arguments
 from crashloop.run.options import PROVIDERS as OFFERED
 from crashloop.spec.plan import Plan
 from crashloop.spec.requirement import Scope
