@@ -2,11 +2,11 @@
 
 pytest registers them, and `crashloop run` shows and passes them on."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
+from crashloop.kube.names import check_namespace
 from crashloop.spec.version import DEFAULT_VERSION
 
 SCOPES = ("quick", "full", "soak", "versions")
@@ -123,10 +123,6 @@ def arguments(option: str, value: Any) -> list[str]:
     return [word for each in values for word in (option, str(each))]
 
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-"""RFC 1123, as for the name of a namespace."""
-
-
 def check_provider(provider: str, given: Mapping[str, object]) -> None:
     """Raise UsageError for an option that the provider would ignore. `given` has the options by name."""
     for option in OPTIONS:
@@ -138,10 +134,7 @@ def check_provider(provider: str, given: Mapping[str, object]) -> None:
 
 def check_objects(*, namespace: str | None, image: str | None, max_pods: int | None) -> None:
     """Raise UsageError for a namespace, an image or a number of pods that cannot be."""
-    if namespace is not None and not _LABEL.fullmatch(namespace):
-        raise UsageError(
-            f"--namespace {namespace!r}: expected 1 to 63 lower-case letters, digits and dashes, as Kubernetes names one."
-        )
+    check_namespace(namespace)
     if image is not None and (not image or image != image.strip() or " " in image):
         raise UsageError(f"--image {image!r}: expected the name of an image, such as docker.io/library/busybox:1.37.")
     if max_pods is not None and max_pods < 1:

@@ -104,6 +104,26 @@ def test_a_run_without_tests_is_a_wrong_usage(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-k", "CAP and and"), "Wrong expression passed to '-k': CAP and and: at column 9"),
+        (("-m", "(("), "Wrong expression passed to '-m': ((: at column 3"),
+    ],
+    ids=["-k", "-m"],
+)
+def test_a_wrong_expression_is_the_only_error(
+    tmp_path: Path, processes: str, arguments: tuple[str, ...], said: str
+) -> None:
+    status, output = crashloop_run(tmp_path, *arguments, "-n", processes)
+    assert (status, output.count("ERROR: ")) == (ExitCode.USAGE, 1), output
+    assert f"ERROR: {said}" in output
+    assert "kubelet profile" not in output
+    assert "nothing was selected" not in output
+    assert not (tmp_path / "runs").exists()
+
+
 def refusal(*arguments: str) -> str:
     """Why `crashloop run` refuses them, in this process: before pytest starts."""
     done = CliRunner().invoke(app, ["run", *arguments])
