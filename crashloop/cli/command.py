@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from crashloop.errors import UsageError
 from crashloop.run.options import KUBERNETES_HELP, MAKERS, RunOption
@@ -97,6 +98,17 @@ def epilog(*examples: Example, exit_codes: str = "") -> str:
     )
 
 
+class _EachOnce(TyperCommand):
+    """Refuses an option that takes one value and is given twice; the last one would win in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
+        for each in given:
+            if given.count(each) > 1 and isinstance(each, TyperOption) and not (each.multiple or each.is_flag):
+                raise UsageError(f"{each.opts[0]}: given {given.count(each)} times; it takes one value.\nGive it once.")
+        return super().parse_args(ctx, args)
+
+
 class Command(NamedTuple):
     """A function and the settings typer registers it with."""
 
@@ -104,7 +116,7 @@ class Command(NamedTuple):
     settings: dict[str, Any] = {}
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
-        app.command(rich_help_panel=panel, **self.settings)(self.function)
+        app.command(cls=_EachOnce, rich_help_panel=panel, **self.settings)(self.function)
 
 
 def seconds(option: str, text: str, *, least_s: float = 0.001) -> float:
