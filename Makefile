@@ -49,7 +49,7 @@ binaries: python tools
 	$(BIN)/crashloop setup
 
 conformance: setup ## Judge the quick scope on real kubelets (minutes)
-	$(BIN)/crashloop run --scope quick $(PYTEST_ARGS)
+	$(BIN)/crashloop run $(PYTEST_ARGS)
 
 conformance-full: setup ## Judge the full scope (about 20 minutes)
 	$(BIN)/crashloop run --scope full $(PYTEST_ARGS)
@@ -97,16 +97,16 @@ provider: setup ## The kit that every provider passes, on a real cluster (PYTEST
 
 quick: setup ## One live quick run
 	@# What a busy host leaves open (3) is tried once more, then shown; FAIL, ERROR and wrong usage end with an error.
-	run() { $(BIN)/crashloop run --scope quick -q -n 2 $(PYTEST_ARGS); }; left_open() { [ $$? -eq 3 ]; }; \
+	run() { $(BIN)/crashloop run -q -n 2 $(PYTEST_ARGS); }; left_open() { [ $$? -eq 3 ]; }; \
 	run || { left_open && run; } || left_open
 
 kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
-	$(BIN)/crashloop run --provider kind --scope quick $(PYTEST_ARGS)
+	$(BIN)/crashloop run --provider kind $(PYTEST_ARGS)
 
 kindlike: python ## Provider kit and quick scope on nodes with systemd, as in kind's images (root, Docker, Go; 12 minutes)
 	image=$$($(BIN)/python -m tools.kindlike); \
 	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
-	$(BIN)/crashloop run --provider kind --node-image "$$image" --scope quick $(PYTEST_ARGS)
+	$(BIN)/crashloop run --provider kind --node-image "$$image" $(PYTEST_ARGS)
 
 guest: setup ## Doctor, clusters, provider kit, requirements and a load on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="doctor up" for some steps)
 	$(BIN)/python -m tools.guest $(GUEST_ARGS)

@@ -90,28 +90,60 @@ _AsInGo.add_implicit_resolver(
 )
 
 
-def read_yaml(text: str) -> Any:
+class _Strict(_AsInGo):
+    """Refuses a key that is given twice; the words are those of kubectl."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge") else None
+            if name is not None and name in seen:
+                raise Unreadable(f'line {key.start_mark.line + 1}: key "{name}" already set in map')
+            seen.add(name)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(text: str, *, is_strict: bool = False) -> Any:
     """The only document of a text, as plain data. Raises Unreadable."""
-    read = documents(text)
+    read = documents(text, is_strict=is_strict)
     if len(read) > 1:
         raise Unreadable(f"it is {len(read)} documents; expected one")
     return read[0] if read else None
 
 
-def documents(text: str) -> list[Any]:
-    """The documents of a text: JSON, or YAML; keys are text, as they are in JSON. Raises Unreadable."""
+def documents(text: str, *, is_strict: bool = False) -> list[Any]:
+    """The documents of a text: JSON, or YAML; keys are text, as they are in JSON. Raises Unreadable.
+
+    Of a key that is given twice the last value counts, as for a kubelet that reads its configuration and for kubectl that reads
+    a kubeconfig; `is_strict` refuses it, as kubectl does in a manifest.
+    """
     try:
-        read, is_json = [json.loads(text)], True
+        read, is_json = [json.loads(text, object_pairs_hook=_unique if is_strict else None)], True
+    except _GivenTwice:
+        raise
     except (ValueError, RecursionError):
-        read, is_json = _yaml_documents(text), False
+        read, is_json = _yaml_documents(text, _Strict if is_strict else _AsInGo), False
     _check_size(read, len(text))
     return read if is_json and "\\ud" not in text.lower() else [_keyed(each) for each in read]
 
 
-def _yaml_documents(text: str) -> list[Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _GivenTwice(f'key "{twice}" already set in map')
+    return found
+
+
+class _GivenTwice(Unreadable):
+    """A key, in JSON."""
+
+
+def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
     try:
         _check_depth(text)
-        return list(yaml.load_all(text, Loader=_AsInGo))
+        return list(yaml.load_all(text, Loader=loader))
     except Unreadable:
         raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:

@@ -2,12 +2,13 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from crashloop.errors import UsageError
 from crashloop.run.options import KUBERNETES_HELP, MAKERS, RunOption
@@ -97,6 +98,17 @@ def epilog(*examples: Example, exit_codes: str = "") -> str:
     )
 
 
+class _EachOnce(TyperCommand):
+    """Refuses an option that takes one value and is given twice; the last one would win in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
+        for each in given:
+            if given.count(each) > 1 and isinstance(each, TyperOption) and not (each.multiple or each.is_flag):
+                raise UsageError(f"{each.opts[0]}: given {given.count(each)} times; it takes one value.\nGive it once.")
+        return super().parse_args(ctx, args)
+
+
 class Command(NamedTuple):
     """A function and the settings typer registers it with."""
 
@@ -104,7 +116,7 @@ class Command(NamedTuple):
     settings: dict[str, Any] = {}
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
-        app.command(rich_help_panel=panel, **self.settings)(self.function)
+        app.command(cls=_EachOnce, rich_help_panel=panel, **self.settings)(self.function)
 
 
 def seconds(option: str, text: str, *, least_s: float = 0.001) -> float:
@@ -131,22 +143,6 @@ def takes(options: Iterable[RunOption]) -> Callable[[Callable[..., None]], Calla
         return function
 
     return declare
-
-
-def as_arguments(options: Iterable[RunOption], given: Mapping[str, Any]) -> list[str]:
-    """The arguments for the options that were given."""
-    return [argument for option in options for argument in _arguments(option, given[option.field])]
-
-
-def _arguments(option: RunOption, value: Any) -> list[str]:
-    if value is None or value is False or value == []:
-        return []
-    if value is True:
-        return [option.name]
-    values = value if isinstance(value, list) else [value]
-    if option.name.startswith("--"):
-        return [f"{option.name}={each}" for each in values]
-    return [word for each in values for word in (option.name, str(each))]
 
 
 def _parameter(option: RunOption) -> Parameter:

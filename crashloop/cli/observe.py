@@ -36,14 +36,14 @@ def observe(
 ) -> None:
     """Report the curve that every node really follows, read-only: list and watch pods, list nodes."""
     from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.kube.names import check_namespace
     from crashloop.observe.run import ObservationRequest, look
     from crashloop.progress import default_progress
     from crashloop.report.html import to_html
     from crashloop.report.observation import observation_document
     from crashloop.report.terminal import render
-    from crashloop.run.options import check_objects
 
-    check_objects(namespace=namespace, image=None, max_pods=None)
+    check_namespace(namespace)
     folder = _folder(run_dir)
     request = ObservationRequest(
         kubeconfig=default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ),

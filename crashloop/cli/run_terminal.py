@@ -95,6 +95,17 @@ class Reporter(TerminalReporter):  # type: ignore[misc]  # final, so a new pytes
             self.rewrite("judged; the cluster is removed ...", erase=True)
         return (yield from super().pytest_sessionfinish(session, exitstatus))
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:  # noqa: ARG002
+        """Said at once: what follows may take a minute."""
+        if self.has_live_line:
+            self.rewrite("", erase=True)
+        self.ensure_newline()
+        begun = "; what was recorded is judged, and what was started is removed ..." if self.expected else "."
+        self.write_line(f"crashloop: interrupted{begun}")
+
+    def _report_keyboardinterrupt(self) -> None:
+        """Nothing more: the verdict is the last word."""
+
     def _show(self) -> None:
         if self.has_live_line and self.expected:
             self.rewrite(progress(self._done, self.expected, self._failed, self._open, self._left_s()), erase=True)

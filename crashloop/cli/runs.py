@@ -13,7 +13,6 @@ from crashloop.cli.command import (
     Example,
     JsonOption,
     RunArgument,
-    as_arguments,
     epilog,
     out,
     print_json,
@@ -22,7 +21,7 @@ from crashloop.cli.command import (
 from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
 from crashloop.errors import UsageError
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
-from crashloop.run.options import OF_PYTEST, OPTIONS
+from crashloop.run.options import OF_PYTEST, OPTIONS, as_arguments
 from crashloop.verdict import ExitCode
 
 RUN_EPILOG = epilog(
@@ -125,17 +124,17 @@ def analyze(run_dir: RunArgument, as_json: JsonOption = False) -> None:
 
 def report(run_dir: RunArgument, as_json: JsonOption = False) -> None:
     """Show the verdicts of a run, without judging it again."""
-    _show(report_of(run_dir), run_dir, as_json)
+    _show(report_of(run_dir), run_dir, as_json, code="Exit code of the run")
 
 
-def _show(found: Report, run_dir: Path, as_json: bool) -> None:
+def _show(found: Report, run_dir: Path, as_json: bool, *, code: str = "Exit code") -> None:
     from crashloop.report.terminal import render
 
     page = run_dir / "report.html"
     if as_json:
         print_json(found.results)
     else:
-        render(found.document, out, report=str(page) if page.exists() else "")
+        render(found.document, out, report=str(page) if page.exists() else "", code=code)
     mention_damage(run_dir)
 
 
@@ -144,5 +143,5 @@ COMMANDS = (
         run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "epilog": RUN_EPILOG}
     ),
     Command(analyze, {"epilog": epilog(exit_codes=JUDGED)}),
-    Command(report),
+    Command(report, {"epilog": epilog(exit_codes="0 shown, whatever the verdicts are, 2 no judged run")}),
 )

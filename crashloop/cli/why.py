@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,13 +42,13 @@ def why(
     """Explain a pod's crash loop: delay, last exit, next start, and what each restart rule would do."""
     from crashloop.kube.client import KubeApi
     from crashloop.kube.kubeconfig import default_kubeconfig
+    from crashloop.kube.names import check_namespace
     from crashloop.report.text import printable
-    from crashloop.run.options import check_objects
     from crashloop.spec.version import KubernetesVersion
     from crashloop.why.answer import WhyAnswer, answer_of
     from crashloop.why.sources import from_cluster, from_files
 
-    check_objects(namespace=namespace, image=None, max_pods=None)
+    check_namespace(namespace)
     if read_configz and profile is not None:
         raise UsageError("--read-configz and --profile exclude each other.")
     default = None if kubernetes_version is None else KubernetesVersion.parse(kubernetes_version)
@@ -112,8 +112,9 @@ def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator
             yield f"  delay       {each.delay_s:g} s, as the kubelet states; {each.step}"
         yield f"  curve       {each.curve.initial_s:g} s, doubled up to {each.curve.maximum_s:g} s: {each.curve_by}"
         if each.earliest is not None and each.latest is not None:
-            due = _countdown(each.earliest, each.latest, now)
-            yield f"  next start  {each.earliest:%H:%M:%S} to {each.latest:%H:%M:%S} UTC ({due})"
+            due = _countdown(each.earliest, each.latest, now, longest=timedelta(seconds=each.curve.maximum_s))
+            day = "" if each.earliest.date() == now.date() else f"{each.earliest:%Y-%m-%d} "
+            yield f"  next start  {day}{each.earliest:%H:%M:%S} to {each.latest:%H:%M:%S} UTC ({due})"
         yield f"  resets      {'; '.join(each.resets)}"
         for exit_ in each.exits:
             yield f"  exit {exit_.exit:<6} {exit_.decision}: {exit_.step}"
@@ -123,12 +124,17 @@ def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator
             yield f"  finding     {finding}"
 
 
-def _countdown(earliest: datetime, latest: datetime, now: datetime) -> str:
+def _countdown(earliest: datetime, latest: datetime, now: datetime, *, longest: timedelta) -> str:
+    """`longest`: the longest delay of the container's curve; what is later than that is an old status, not a late start."""
+    from crashloop.report.text import took
+
+    if now > latest + longest:
+        return f"that was {took(now - latest)} ago: the status is old"
     if now > latest:
-        return f"{(now - latest).total_seconds():.0f} s overdue, or the status is that old"
+        return f"{took(now - latest)} overdue, or the status is that old"
     if now > earliest:
-        return f"due now, within {(latest - now).total_seconds():.0f} s"
-    return f"in {(earliest - now).total_seconds():.0f} to {(latest - now).total_seconds():.0f} s"
+        return f"due now, within {took(latest - now)}"
+    return f"in {took(earliest - now)} to {took(latest - now)}"
 
 
 WHY_EPILOG = epilog(

@@ -4,7 +4,6 @@ Linux allows a user few inotify instances by default, and the nodes of every pro
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +14,7 @@ import psutil
 from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.kube.names import LABEL
 
 MIB = 1 << 20
 CONTROL_PLANE_MEMORY = 600 * MIB
@@ -103,18 +103,14 @@ def _inotify_in_use() -> int:
     return count
 
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-"""A label of RFC 1123."""
-
-
 def check_names(request: ClusterRequest, *, most_nodes: int) -> None:
     """Raise UsageError for invalid names or too many nodes."""
     subject = f"cluster {request.name!r}"
-    if not _NAME.fullmatch(request.name):
+    if not LABEL.fullmatch(request.name):
         raise UsageError(f"{subject}: a name has lower-case letters, digits and dashes, at most 63.")
     names = [node.name for node in request.nodes]
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not LABEL.fullmatch(name):
             raise UsageError(f"{subject}: node {name!r}: a name has lower-case letters, digits and dashes, at most 63.")
         if names.count(name) > 1:
             raise UsageError(f"{subject}: node {name!r} is requested twice.")

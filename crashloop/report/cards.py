@@ -22,6 +22,7 @@ from crashloop.report.document import (
     Table,
     Words,
 )
+from crashloop.report.rerun import run_again
 from crashloop.report.results import Results
 from crashloop.report.text import anchor_of, counted, lines_text, printable
 from crashloop.report.timeline import Timeline, excerpt, timeline_svg, with_breach
@@ -143,13 +144,3 @@ def _marked(timeline: Timeline, cause: Cause) -> Timeline | None:
     bound_s = missed.due_s if missed.latest_s is None else missed.latest_s
     from_s, to_s = sorted((missed.taken_s, bound_s))
     return with_breach(timeline, cause.first.lines[:1], missed.in_words, from_s=from_s, to_s=to_s)
-
-
-def run_again(results: Results, requirements: Iterable[str]) -> str:
-    """The command that judges these requirements once more, on the same kubelet."""
-    binary = f" --kubelet-binary {results.kubelet_binary}" if results.kubelet_binary else ""
-    named = "".join(f" --requirement {each}" for each in requirements)
-    return (
-        f"crashloop run{named} --provider {results.provider} --scope {results.scope} "
-        f"--kubernetes-version {results.kubernetes_version}{binary}"
-    )

@@ -24,6 +24,7 @@ from crashloop.report.document import (
     Span,
 )
 from crashloop.report.panels import panels_of
+from crashloop.report.rerun import analyze_again, run_again
 from crashloop.report.results import ProfileSummary, Results, RunResults
 from crashloop.report.standing import Standing
 from crashloop.report.text import config_yaml, counted, flattened, seconds, took
@@ -289,15 +290,11 @@ def _profile_article(profile: ProfileSummary, curves: list[tuple[str, PlottedCur
 
 
 def _reproduce_blocks(results: Results) -> tuple[Block, ...]:
-    again = (
-        f"pytest suites/{results.suite} --provider {results.provider} --scope {results.scope} "
-        f"--kubernetes-version {results.kubernetes_version}"
-    )
     return (
         Paragraph("Judge the recording again; no cluster is needed, and the same checkers give the same verdict:"),
-        Listing(f"crashloop analyze {results.run or 'RUN'}"),
-        Paragraph("Repeat the run on your own cluster; run.json has every resolved setting:"),
-        Listing(again),
+        Listing(analyze_again(results)),
+        Paragraph("Repeat the run; run.json has every resolved setting:"),
+        Listing(run_again(results)),
         files_of(
             "plan.json",
             "results.json",

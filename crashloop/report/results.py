@@ -154,6 +154,10 @@ class RunResults(msgspec.Struct, frozen=True, kw_only=True):
     """How many requirements were judged; None: the file was written before this was counted."""
     environment: dict[str, Any] = {}
     """environment.json: host, binaries and their versions."""
+    directory: str = ""
+    """The path of the run directory when it was judged."""
+    arguments: tuple[str, ...] = ()
+    """Of the command that runs the same again, without those of `selection`; empty in a run of an older release."""
 
 
 class Quote(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +176,8 @@ class Results(RunResults, frozen=True, kw_only=True):
     scope: str
     kubelet_binary: str | None = None
     """The binary under test, where one was given."""
+    selection: tuple[str, ...] = ()
+    """Arguments that selected requirements or tests."""
     counts: dict[Standing, int]
     """Verdicts by standing; every standing is there. A FAIL under a known deviation counts as DEVIATION only,
     and what is only reported as REPORTED, unless it is a PASS."""

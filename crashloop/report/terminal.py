@@ -37,8 +37,8 @@ STYLES = {
 }
 
 
-def render(document: Document, console: Console, *, report: str = "") -> None:
-    """Print a document; `report` is where the reader finds its page."""
+def render(document: Document, console: Console, *, report: str = "", code: str = "Exit code") -> None:
+    """Print a document; `report` is where the reader finds its page, and `code` what its exit code is."""
     print_line(console, document.kicker)
     for section in reversed(document.on(Medium.TERMINAL)):
         blocks = [each for each in section.blocks if getattr(each, "rows", True)]  # a table may have folded rows only
@@ -58,7 +58,7 @@ def render(document: Document, console: Console, *, report: str = "") -> None:
         f"{document.counts}." if document.counts else "",
         " · ".join(f"{name} {value}" for name, value in document.facts if value),
         f"Report: {report}" if report else "",
-        "" if document.exit_code is None else f"Exit code: {document.exit_code}",
+        "" if document.exit_code is None else f"{code}: {document.exit_code}",
         document.coverage,
     )
     for each in filter(None, ends):

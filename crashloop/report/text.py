@@ -47,13 +47,20 @@ def seconds(value: float | None) -> str:
 
 
 def took(duration: timedelta) -> str:
-    """`47 s`, `2 min 14 s`, `1 h 05 min`."""
+    """`47 s`, `2 min 14 s`, `1 h 05 min`, `3 d 04 h`, `328 d`."""
     whole = round(duration.total_seconds())
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    if whole < _LONG_S:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // _DAY_S} d {whole % _DAY_S // 3600:02d} h" if whole < 10 * _DAY_S else f"{whole // _DAY_S} d"
+
+
+_DAY_S = 86_400
+_LONG_S = 2 * _DAY_S
+"""From then on, people count days."""
 
 
 def lines_text(lines: Sequence[int]) -> str:

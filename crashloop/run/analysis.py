@@ -112,6 +112,9 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
     return msgspec.structs.replace(
         results,
         kubelet_binary=None if binary is None else str(binary),
+        directory=str(run.root.resolve()),
+        selection=tuple(map(str, info.settings.get("selection", ()))),
+        arguments=tuple(map(str, info.settings.get("arguments", ()))),
         timelines=remarkable_timelines(run, plan, results),
         quotes=tuple(_quotes(run, results)),
     )

@@ -109,7 +109,7 @@ def existing_options(*, kubeconfig: str | None, node_profile: Iterable[str], **g
     chosen = {name: value for name, value in given.items() if value is not None}
     return ExistingOptions(
         kubeconfig=default_kubeconfig(kubeconfig, os.environ),
-        node_profiles=dict(map(_declared, node_profile)),
+        node_profiles=_declared(node_profile),
         **({"image": DEFAULT_IMAGE} | chosen),
     )
 
@@ -120,7 +120,17 @@ def offer_of(survey: Survey) -> Offer:
     return Offer(survey, [load_profile(name) for name in names])
 
 
-def _declared(text: str) -> tuple[str, str]:
+def _declared(given: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        node, profile = _profile_by_node(text)
+        if node in found:
+            raise UsageError(f"--node-profile {text!r}: {node!r} has a profile already; a node has one.")
+        found[node] = profile
+    return found
+
+
+def _profile_by_node(text: str) -> tuple[str, str]:
     node, separator, profile = text.partition("=")
     if not (node and separator and profile):
         raise UsageError(f"--node-profile {text!r}: expected NODE=PROFILE, such as worker-1=max-10s.")

@@ -2,11 +2,11 @@
 
 pytest registers them, and `crashloop run` shows and passes them on."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
+from crashloop.kube.names import check_namespace
 from crashloop.spec.version import DEFAULT_VERSION
 
 SCOPES = ("quick", "full", "soak", "versions")
@@ -93,6 +93,9 @@ OPTIONS = (
 OF_LENDERS = tuple(option for option in OPTIONS if option.providers == LENDERS)
 """Those that name an existing cluster and limit its use."""
 
+CHOOSING = frozenset({"--requirement", "--topic", "--skip", "--at-least"})
+"""Options that select requirements."""
+
 OWN_CONTROL_PLANE = ("--bin-dir", "--node-image", "--cluster")
 """Options that bring an API server that is not the release's, or that runs already."""
 
@@ -103,8 +106,21 @@ OF_PYTEST = (
 """Options of pytest that are worth showing; all others are passed on as well."""
 
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-"""RFC 1123, as for the name of a namespace."""
+def as_arguments(options: Iterable[RunOption], given: Mapping[str, Any]) -> list[str]:
+    """The arguments for the options that were given."""
+    return [argument for option in options for argument in arguments(option.name, given[option.field])]
+
+
+def arguments(option: str, value: Any) -> list[str]:
+    """Those of one option; none for a value that is None, False or an empty list."""
+    if value is None or value is False or value == []:
+        return []
+    if value is True:
+        return [option]
+    values = value if isinstance(value, list) else [value]
+    if option.startswith("--"):
+        return [f"{option}={each}" for each in values]
+    return [word for each in values for word in (option, str(each))]
 
 
 def check_provider(provider: str, given: Mapping[str, object]) -> None:
@@ -118,10 +134,7 @@ def check_provider(provider: str, given: Mapping[str, object]) -> None:
 
 def check_objects(*, namespace: str | None, image: str | None, max_pods: int | None) -> None:
     """Raise UsageError for a namespace, an image or a number of pods that cannot be."""
-    if namespace is not None and not _LABEL.fullmatch(namespace):
-        raise UsageError(
-            f"--namespace {namespace!r}: expected 1 to 63 lower-case letters, digits and dashes, as Kubernetes names one."
-        )
+    check_namespace(namespace)
     if image is not None and (not image or image != image.strip() or " " in image):
         raise UsageError(f"--image {image!r}: expected the name of an image, such as docker.io/library/busybox:1.37.")
     if max_pods is not None and max_pods < 1:

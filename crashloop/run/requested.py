@@ -6,7 +6,7 @@ Source of the rules: k8s.io/component-base/featuregate/feature_gate.go@v0.37.1 (
 tests, programs that answer or a cluster is checked later: crashloop/run/requested.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -34,7 +34,7 @@ from crashloop.record.run_cluster import RecorderSettings, require_version, run_
 from crashloop.requirements import load_requirements
 from crashloop.run.existing import existing_options
 from crashloop.run.kinds import KINDS
-from crashloop.run.options import OF_LENDERS, OPTIONS, OWN_CONTROL_PLANE, check_provider
+from crashloop.run.options import CHOOSING, OF_LENDERS, OPTIONS, OWN_CONTROL_PLANE, as_arguments, check_provider
 from crashloop.run.selection import Selection
 from crashloop.rundir import folder_named, new_run_path
 from crashloop.settings import resolve_settings
@@ -146,14 +146,17 @@ def check_request(given: Mapping[str, Any]) -> None:
         own_folder(Path(settings["bin_dir"]), PROGRAMS)
 
 
-def run_settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, of which each has a value, as resolved and written to run.json. Raises UsageError."""
+def run_settings(options: Mapping[str, Any], tests: Iterable[str] = ()) -> dict[str, Any]:
+    """The options, of which each has a value, as resolved and written to run.json. Raises UsageError.
+
+    `tests`: arguments of pytest that choose tests.
+    """
     settings = resolve_settings()
     selection_of(options)
     check_provider(options["--provider"], options)
     version = options["--kubernetes-version"] or version_in_tag(options["--node-image"]) or settings.versions.kubernetes
     own_programs = any(options[each] is not None for each in OWN_CONTROL_PLANE)
-    return {
+    resolved = {
         "provider": options["--provider"],
         "scope": options["--scope"],
         "at_least": _at_least(options["--at-least"]),
@@ -175,6 +178,30 @@ def run_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         "existing": lender_options(options),
         "keep": bool(options["--keep"]),
     }
+    return resolved | {
+        "selection": [*_given(options, resolved, CHOOSING), *tests],
+        "arguments": _repeated(options, resolved),
+    }
+
+
+def _repeated(options: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[str]:
+    """The arguments that run the same again on any day and from any folder, but for those that select requirements."""
+    is_lent = options["--provider"] in LENDING
+    always = {"--provider", "--scope", "--kubeconfig" if is_lent else "--kubernetes-version"}
+    return _given(options, resolved, {each.name for each in OPTIONS} - CHOOSING - {"--run-dir", "--dry-run"}, always)
+
+
+def _given(
+    options: Mapping[str, Any], resolved: Mapping[str, Any], names: Set[str], always: Set[str] = frozenset()
+) -> list[str]:
+    """The options of these names that were given, and those that are shown always, as resolved."""
+    known = {**(resolved["existing"] or {}), **resolved}
+    shown = [
+        option
+        for option in OPTIONS
+        if option.name in always or (option.name in names and options[option.name] != option.default)
+    ]
+    return as_arguments(shown, {each.field: known.get(each.field, options[each.name]) for each in shown})
 
 
 def selection_of(options: Mapping[str, Any]) -> Selection:

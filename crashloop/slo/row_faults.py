@@ -45,7 +45,7 @@ _OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
 def read_rows(text: str, *, name: str) -> SloFile:
     """The rows of a file. Raises UsageError naming the file, the row, the field and what was expected."""
     try:
-        raw = read_yaml(text)
+        raw = read_yaml(text, is_strict=True)
     except Unreadable as error:
         raise UsageError(f"{name}: {error}.") from error
     rows = raw.get("slos") if isinstance(raw, dict) else None

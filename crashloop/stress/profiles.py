@@ -37,7 +37,7 @@ def _with_template(name: str, load: AnyLoad, folder: Path) -> AnyLoad:
     file, _, chosen = load.template.partition("#")
     path = folder / file
     try:
-        template = template_in(documents(text_of(path)), file=path.name, chosen=chosen)
+        template = template_in(documents(text_of(path), is_strict=True), file=path.name, chosen=chosen)
         faults = list(faults_of(template))
     except Unreadable as error:
         faults = [f"it cannot be read ({error})."]
@@ -77,7 +77,7 @@ def load_stress_profile(
     file, _, chosen = str(profile).partition("#")
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, file)
     try:
-        found = documents(text)
+        found = documents(text, is_strict=True)
         if any(isinstance(each, dict) and {"apiVersion", "kind"} <= each.keys() for each in found):
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
         elif pods or kubelet or chosen:

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ from crashloop.profiles import load_profile, validate_for_node
 from crashloop.record.lifeline import Lifeline
 from crashloop.report.stress.results import StressResults
 from crashloop.run.existing import offer_of
+from crashloop.run.options import OF_LENDERS, arguments
 from crashloop.rundir import new_run_path, point_latest_at
 from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
@@ -109,6 +110,34 @@ class StressOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of the cluster that exists over which the load of the profile's only node is spread. Default: it has one."""
     image_archives: tuple[str, ...] = ()
     """Files as `docker save` writes them: images for all nodes."""
+
+
+def arguments_of(options: StressOptions, kubernetes_version: str) -> list[str]:
+    """The arguments of `crashloop stress` that run the same again on any day and from any folder."""
+    file, separator, chosen = options.profile.partition("#")
+    is_path = "/" in file or file.endswith((".yaml", ".yml", ".json"))
+    values: dict[str, Any] = {
+        "provider": options.provider,
+        "kubernetes-version": kubernetes_version if options.existing is None else options.kubernetes_version,
+        "pods": options.pods,
+        "profile": options.kubelet_profile,
+        "steps": ",".join(map(str, options.steps)) or None,
+        "placement": options.placement or None,
+        "kubelet-binary": options.kubelet_binary,
+        "image-archive": list(options.image_archives),
+        "cluster": options.cluster,
+        "keep": options.keep,
+        "workers": options.workers,
+        "listen": options.listen,
+        "web": options.web_port is not None,
+        "web-port": options.web_port,
+        "spread-over": options.spread_over,
+    }
+    existing = {} if options.existing is None else msgspec.to_builtins(options.existing)
+    declared = [f"{node}={profile}" for node, profile in existing.get("node_profiles", {}).items()]
+    lent = {each.name.lstrip("-"): existing.get(each.field) or None for each in OF_LENDERS} | {"node-profile": declared}
+    subject = f"{Path(file).absolute() if is_path else file}{separator}{chosen}"
+    return [subject, *(word for name, value in (values | lent).items() for word in arguments(f"--{name}", value))]
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
@@ -294,7 +323,8 @@ def _kubelet_for_node(name: str, profile: StressProfile, version: KubernetesVers
 
 def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
     path = _default_path() if options.run_dir is None else Path(options.run_dir)
-    run = StressDir.begin(path.absolute(), plan, msgspec.to_builtins(options), now=datetime.now(UTC))
+    settings = {**msgspec.to_builtins(options), "arguments": arguments_of(options, plan.kubernetes_version)}
+    run = StressDir.begin(path.absolute(), plan, settings, now=datetime.now(UTC))
     point_latest_at(run.root)
     return run
 

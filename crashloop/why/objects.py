@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
 
 def read_text(text: str, subject: str) -> Evidence:
     """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
-    found = evidence_of(documents(text))
+    found = evidence_of(documents(text, is_strict=True))
     if not found.pods:
         raise UsageError(f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template.")
     return found

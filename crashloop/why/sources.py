@@ -1,6 +1,5 @@
 """Where the pods come from: a file, standard input, a folder, or a cluster, of which one or two objects are read."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,11 @@ from urllib.parse import quote, urlencode
 from crashloop.errors import UsageError
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
+from crashloop.kube.names import SUBDOMAIN
 from crashloop.why.objects import Evidence, at, evidence_of, read_folder, read_text
 from crashloop.yaml_text import Unreadable, text_from, text_of
 
 Json = dict[str, Any]
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _SUFFIXES = (".yaml", ".yml", ".json")
 WORKLOADS = {
     "deploy": "deployments",
@@ -44,7 +43,7 @@ def from_files(subject: str) -> Evidence | None:
 def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:
     """A pod, or the pods of a workload (`deploy/NAME`). Raises UsageError for one that is not there, and KubeError."""
     kind, slash, name = subject.rpartition("/")
-    if not _NAME.fullmatch(name):
+    if not SUBDOMAIN.fullmatch(name):
         raise UsageError(f"{subject!r}: no pod or workload has such a name, and there is no such file.")
     try:
         if not slash or kind in ("pod", "pods", "po"):

@@ -21,6 +21,7 @@ from crashloop.report.document import (
     Table,
     table,
 )
+from crashloop.report.rerun import analyze_again, stress_again
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import (
     COUNTING,
@@ -252,15 +253,11 @@ def _comparison_blocks(comparison: Comparison) -> Iterator[Block]:
 
 
 def _reproduce_blocks(results: StressResults) -> tuple[Block, ...]:
-    again = (
-        f"crashloop stress {results.profile} --provider {results.provider} "
-        f"--kubernetes-version {results.kubernetes_version}"
-    )
     return (
         Paragraph("Judge the recording again, without a cluster:"),
-        Listing(f"crashloop analyze {results.run or 'RUN'}"),
+        Listing(analyze_again(results)),
         Paragraph("Record again:"),
-        Listing(again),
+        Listing(stress_again(results)),
         files_of(
             "plan.json",
             "slo.json",

@@ -10,12 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from crashloop.cli import app
-from crashloop.cli.command import as_arguments
 from crashloop.cli.runs import named_tests, selects
 from crashloop.cluster.providers import PROVIDERS
 from crashloop.errors import UsageError
 from crashloop.resources import HOME, SUITES
-from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES
+from crashloop.run.options import OF_PYTEST, OPTIONS, SCOPES, as_arguments
 from crashloop.run.options import PROVIDERS as OFFERED
 from crashloop.spec.plan import Plan
 from crashloop.spec.requirement import Scope
@@ -102,6 +101,26 @@ def test_requirements_are_selected_exactly(tmp_path: Path) -> None:
 def test_a_run_without_tests_is_a_wrong_usage(tmp_path: Path) -> None:
     status, _ = crashloop_run(tmp_path, str(CAP), "-k", "no_test_of_this_name")
     assert status == ExitCode.USAGE
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-k", "CAP and and"), "Wrong expression passed to '-k': CAP and and: at column 9"),
+        (("-m", "(("), "Wrong expression passed to '-m': ((: at column 3"),
+    ],
+    ids=["-k", "-m"],
+)
+def test_a_wrong_expression_is_the_only_error(
+    tmp_path: Path, processes: str, arguments: tuple[str, ...], said: str
+) -> None:
+    status, output = crashloop_run(tmp_path, *arguments, "-n", processes)
+    assert (status, output.count("ERROR: ")) == (ExitCode.USAGE, 1), output
+    assert f"ERROR: {said}" in output
+    assert "kubelet profile" not in output
+    assert "nothing was selected" not in output
     assert not (tmp_path / "runs").exists()
 
 

@@ -201,7 +201,9 @@ def test_seconds_have_no_needless_digits(value: float | None, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("duration_s", "text"), [(46.6, "47 s"), (134, "2 min 14 s"), (3900, "1 h 05 min")], ids=["s", "min", "h"]
+    ("duration_s", "text"),
+    [(46.6, "47 s"), (134, "2 min 14 s"), (3900, "1 h 05 min"), (273_600, "3 d 04 h"), (28_377_541, "328 d")],
+    ids=str,
 )
 def test_durations_read_as_people_say_them(duration_s: float, text: str) -> None:
     assert took(timedelta(seconds=duration_s)) == text

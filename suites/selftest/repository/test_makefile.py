@@ -42,3 +42,20 @@ def test_one_target_writes_everything_that_is_generated_without_a_run() -> None:
     }
     assert writers <= {each.split(" --")[0] for each in in_target}
     assert len(writers) == 4
+
+
+@pytest.mark.parametrize("workflow", [path.name for path in (ROOT / ".github/workflows").glob("*.yml")])
+def test_a_workflow_gives_no_option_that_its_target_has(workflow: str) -> None:
+    """`crashloop run` refuses an option of one value that is given twice."""
+    text = (ROOT / ".github/workflows" / workflow).read_text(encoding="utf-8")
+    targets = re.findall(r"PYTEST_ARGS make (\S+)\n\s+env:\n(?:\s+#.*\n)*\s+PYTEST_ARGS: (.+)", text)
+    for target, given in targets:
+        done = subprocess.run(
+            ["make", "--dry-run", "--assume-old=python", target, "PYTEST_ARGS="],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        own = {word for line in done.stdout.splitlines() if "/crashloop run" in line for word in line.split()}
+        assert not own & {word for word in given.split() if word.startswith("-")}, target

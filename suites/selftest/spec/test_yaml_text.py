@@ -1,6 +1,7 @@
 """Documents and files that users have: what ends is read as kubectl reads it, and what does not end is refused."""
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -49,6 +50,28 @@ def test_json_may_have_tabs_and_yaml_several_documents() -> None:
     assert documents("") == []
     with pytest.raises(Unreadable, match="it is 2 documents; expected one"):
         read_yaml("a: 1\n---\nb: 2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nb:\n  - c: 1\n    d: 2\n    c: 3\n", 'line 5: key "c" already set in map'),
+        ("'a': 1\na: 2\n", 'line 2: key "a" already set in map'),
+        ("1: a\n'1': b\n", 'line 2: key "1" already set in map'),
+        ("---\na: 1\n---\na: 1\na: 2\n", 'line 5: key "a" already set in map'),
+        ('{"a": {"b": 1,\n\t"b": 2}}', 'key "b" already set in map'),
+    ],
+    ids=["nested", "quoted", "number", "second document", "json"],
+)
+def test_a_key_that_is_given_twice_is_refused_where_kubectl_refuses_it(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        documents(text, is_strict=True)
+    assert documents(text), "the last value counts elsewhere"
+
+
+def test_a_key_that_replaces_a_merged_one_is_given_once() -> None:
+    text = "base: &b {a: 1, c: 1}\nx: {<<: *b, a: 2}\ny: {<<: *b, <<: *b}\n"
+    assert documents(text, is_strict=True) == documents(text)
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[" * 50 + "\n"])

@@ -10,8 +10,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from crashloop.cluster.provider import ExistingOptions
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
+from crashloop.report.rerun import analyze_again, stress_again
 from crashloop.report.results import DeviationText, to_junit
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
@@ -30,6 +32,7 @@ from crashloop.report.terminal import render
 from crashloop.slo.measurements import Interval
 from crashloop.slo.scrapes import NodeSample
 from crashloop.stress.judging import judge_run
+from crashloop.stress.run import StressOptions, arguments_of
 from crashloop.verdict import Outcome, VerdictMode
 from suites.selftest.kit.stress_kit import example_run
 from suites.selftest.kit.stress_verdicts import with_verdict
@@ -335,3 +338,24 @@ def test_pictures_stand_alone_in_documents(results: StressResults, tmp_path: Pat
         root = ET.fromstring(each)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "script" not in each
+
+
+def test_the_commands_that_reproduce_a_run_have_its_options(results: StressResults) -> None:
+    options = StressOptions(
+        profile="./mine.yaml#Deployment/a",
+        pods=40,
+        kubelet_profile="max-10s",
+        provider="existing",
+        existing=ExistingOptions(kubeconfig="/home/me/my config", image="i", node_profiles={"a": "max-10s"}),
+        image_archives=("/a.tar",),
+        web_port=8089,
+    )
+    again = stress_again(msgspec.structs.replace(results, arguments=tuple(arguments_of(options, "1.37.1"))))
+    assert again == (
+        f"crashloop stress '{Path.cwd()}/mine.yaml#Deployment/a' --provider existing --pods 40 --profile max-10s "
+        "--image-archive /a.tar --web --web-port 8089 --kubeconfig '/home/me/my config' --image i --max-pods 40 "
+        "--node-profile a=max-10s"
+    )
+    older = msgspec.structs.replace(results, arguments=())
+    assert stress_again(older).startswith(f"crashloop stress {results.profile} --provider {results.provider} ")
+    assert Path(analyze_again(results).removeprefix("crashloop analyze ")).is_absolute()

@@ -1,6 +1,8 @@
 """`crashloop why` of files, folders, standard input and a cluster."""
 
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,21 @@ def test_a_name_that_no_pod_can_have_is_not_asked_for(tmp_path: Path, name: str)
         done = why(name, "--kubeconfig", kubeconfig)
     assert isinstance(done.exception, UsageError)
     assert "no pod or workload has such a name, and there is no such file" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("ended_s_ago", "said"),
+    [
+        (20, r"in \d+ s to \d+ s"),
+        (200, r"2 min \d\d s overdue, or the status is that old"),
+        (1000, r"that was 15 min \d\d s ago: the status is old"),
+        (28_377_600, r"that was 328 d ago: the status is old"),
+    ],
+)
+def test_the_next_start_is_a_time_that_a_person_reads(ended_s_ago: float, said: str) -> None:
+    seen = pod()
+    ended = datetime.now(UTC) - timedelta(seconds=ended_s_ago)
+    seen["status"]["containerStatuses"][0]["lastState"]["terminated"]["finishedAt"] = f"{ended:%Y-%m-%dT%H:%M:%SZ}"
+    (line,) = [each for each in why("-", given=json.dumps(seen)).output.splitlines() if "next start" in each]
+    assert re.search(said, line), line
+    assert f"{ended:%Y-%m-%d}" in line or ended_s_ago < 86_400
