@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from random import Random
 from statistics import mean
+from typing import cast
 
 import msgspec
 
@@ -108,9 +109,9 @@ def loops_of(*runs: RunDir) -> tuple[list[CrashLoop], Counter[str]]:
             )
         plan = run.plan()
         for scenario in plan.scenarios:
-            recording = read_history(run, scenario.name) if isinstance(scenario, PodScenario) else None
-            if recording is not None and isinstance(scenario, PodScenario):
-                for each in _loops(run.name, plan, scenario, recording):
+            recording = read_history(run, scenario.name)
+            if recording is not None and recording.pods:
+                for each in _loops(run.name, plan, cast(PodScenario, scenario), recording):
                     if isinstance(each, str):
                         left_out[each] += 1
                     else:

@@ -47,6 +47,7 @@ def test_pages_show_nothing_but_programs_of_this_project() -> None:
         "python",
         "eval",
         "kubectl",
+        "crictl",
         "docker",
         "pip",
         "promtool",

@@ -23,12 +23,19 @@ UNUSED = {
     ("--help",): {"rich", "numpy", "pydantic", "pytest", "jinja2", "crashloop.requirements", "crashloop.run.planning"},
     ("--version",): {"rich", "numpy", "pydantic", "pytest", "jinja2", "crashloop.requirements"},
     ("list", "--topic", "CAP"): {"numpy", "pytest", "jinja2", "crashloop.slo", "crashloop.model", "crashloop.checks"},
-    ("explain", "CAP-3"): {"numpy", "pytest", "jinja2", "crashloop.slo", "crashloop.checks", "crashloop.report"},
+    ("explain", "CAP-3"): {
+        "numpy",
+        "pytest",
+        "jinja2",
+        "crashloop.slo",
+        "crashloop.checks",
+        "crashloop.report.results",
+    },
     ("predict", "--max", "10s"): {
         "pytest",
         "jinja2",
         "crashloop.checks",
-        "crashloop.report",
+        "crashloop.report.results",
         "crashloop.cluster.local",
     },
     ("run", "--topic", "CAP", "--dry-run"): {

@@ -129,10 +129,7 @@ def test_the_number_of_pods_that_was_asked_for_is_computed_with() -> None:
 
 def test_what_breaks_first_may_be_the_cpu_of_a_node() -> None:
     assert said("--max", "1s").startswith("It does not fit. ")
-    assert (
-        "of what breaks first, a node's CPU: 110 crashing pods where it carries 28."
-        in said("--max", "1s").splitlines()[0]
-    )
+    assert "First to break: the CPU of a node (110 crashing pods), at 387 %" in said("--max", "1s").splitlines()[0]
 
 
 NODES = {

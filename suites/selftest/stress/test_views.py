@@ -66,7 +66,8 @@ def test_every_view_shows_the_requirements_and_counts_them(results: StressResult
     for each in results.judged:
         assert f'<span class="id">{each.requirement}</span>' in page
         assert f"**{each.requirement}**" in summary
-        assert re.search(rf" {each.requirement} +1 ", file.getvalue())
+        # A terminal names what is not PASS, and counts the rest.
+        assert bool(re.search(rf"\b{each.requirement}\b", file.getvalue())) or each.outcome is Outcome.PASS
         assert f"crashloop.stress.{each.requirement}" in cases
     assert results.coverage.sentence in page
     assert results.coverage.sentence in summary
