@@ -25,7 +25,8 @@ def why_it_ended(case: Case) -> str:
     recording = case.recording
     lost = [gap for gap in recording.gaps if gap.lost and gap.channel in (Channel.RUNTIME, Channel.JOURNAL)]
     gaps = "".join(
-        f"; {gap.channel} was lost for {seconds((gap.to_ns - gap.from_ns) / 1e9)} (history line {gap.line})"
+        f"; {gap.channel} was lost for {seconds((gap.to_ns - max(gap.from_ns, recording.begin_ns)) / 1e9)} "
+        f"(history line {gap.line})"
         for gap in lost
     )
     return _end_of(case) + gaps

@@ -85,12 +85,18 @@ def test_an_object_that_never_came_is_inconclusive() -> None:
 
 def test_kubelets_let_a_delay_of_another_container_hold_it_up() -> None:
     beside = waiting(app(exits_with(1, times=5), name="crashing"))
-    late = history(110, ends_s=140, of=beside)
+    late = history(110, ends_s=140, of=beside).lives("crashing", (15, 20, 1))
 
     assert check_retried_start(case(late, STOCK)).outcome == "FAIL"
     assert check_retried_start(case(late, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "PASS"
-    later = history(125, ends_s=140, of=beside)
+    later = history(125, ends_s=140, of=beside).lives("crashing", (15, 20, 1))
     assert check_retried_start(case(later, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "FAIL"
+
+
+def test_a_short_delay_of_another_container_holds_it_up_for_no_longer() -> None:
+    beside = waiting(app(exits_with(1, times=5), name="crashing"))
+    after_ten = history(110, ends_s=140, of=beside).lives("crashing", (15, 25, 1), (35, 139, 1))
+    assert check_retried_start(case(after_ten, STOCK, frozenset({"backoff-holds-up-failed-starts"}))).outcome == "FAIL"
 
 
 AFTER_INIT = waiting(app(runs((10, 0)), name="setup", kind=ContainerKind.INIT))

@@ -90,7 +90,7 @@ FURTHER_SCENARIOS: tuple[tuple[Scenario, tuple[str, ...]], ...] = (
             Container(program=exits_with(1, times=3)),
             until=Until(restarts={"app": 3}, at_least_s=QUIET_S + 10),
         ),
-        ("restart-decision", "starts-once"),
+        ("restart-decision", "starts-once", "one-at-a-time"),
     ),
     (
         _pod(

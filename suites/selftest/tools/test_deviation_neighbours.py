@@ -107,6 +107,9 @@ NEIGHBOURS = {
     "started-carries-over-a-kill": Neighbour(
         "killed-after-starting", "says so of what runs", {"states_started": "running"}
     ),
+    "what-has-ended-runs-again-without-its-record": Neighbour(
+        "records-of-what-has-ended-lost", "runs a completed init container again", {"forgotten": "init too"}
+    ),
 }
 """By the id of the deviation."""
 EACH = pytest.mark.parametrize("deviation", load_deviations(), ids=lambda each: each.id)
