@@ -86,7 +86,7 @@ def _where(cause: Cause) -> str:
 
 def _evidence(accusation: Accusation) -> str:
     lines = lines_text(accusation.lines)
-    return f"history/{accusation.scenario}.jsonl {lines}" if lines else ""
+    return f"{accusation.file} {lines}" if lines else ""
 
 
 def _card(position: int, cause: Cause, results: Results) -> Article:
@@ -99,10 +99,9 @@ def _card(position: int, cause: Cause, results: Results) -> Article:
     links: list[Inline] = []
     for name in cause.requirements:
         links += [", " if links else "", Span(name, href=f"#{anchor_of(name)}")]
-    verb, _, rest = cause.broken_in_words.partition(" ")
-    tail = " open" if rest.endswith(" open") else ""
+    before, after = cause.around_requirements
     blocks: tuple[Block | None, ...] = (
-        Paragraph((f"{_capital(verb)} ", *links, f"{tail}.{_where(cause)}")),
+        Paragraph((_capital(before), *links, f"{after}.{_where(cause)}")),
         Paragraph(_promise(cause, results), "muted"),
         picture,
         *(Paragraph(each, "said") for each in cause.others),
@@ -117,8 +116,7 @@ def _card(position: int, cause: Cause, results: Results) -> Article:
 
 
 def _link(accusation: Accusation) -> Span:
-    file = f"history/{accusation.scenario}.jsonl"
-    return Span(file, "code", quote(file))
+    return Span(accusation.file, "code", quote(accusation.file))
 
 
 def _capital(text: str) -> str:

@@ -28,6 +28,11 @@ class Accusation(NamedTuple):
     profile: str
     lines: tuple[int, ...]
 
+    @property
+    def file(self) -> str:
+        """Of that history, below the run directory."""
+        return f"history/{self.scenario}.jsonl"
+
 
 class Missed(NamedTuple):
     """A restart that missed its window, as its finding says (checks/delays.py)."""
@@ -54,7 +59,7 @@ class Missed(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A restart, a statement or a missing evidence, with every finding that rests on it."""
+    """A restart, a statement or missing evidence, with every finding that rests on it."""
 
     accusations: tuple[Accusation, ...]
     """Worst first; there is at least one."""
@@ -100,10 +105,15 @@ class Cause(NamedTuple):
         return found[0 if self.missed is not None else 1 :]
 
     @property
+    def around_requirements(self) -> tuple[str, str]:
+        """The words before and after the requirements: it breaks them, or leaves them open."""
+        return ("breaks ", "") if self.standing is Standing.FAIL else ("leaves ", " open")
+
+    @property
     def broken_in_words(self) -> str:
         """`breaks BACKOFF-2, CAP-3`; of what is not decided, `leaves BACKOFF-2 open`."""
-        names = ", ".join(self.requirements)
-        return f"breaks {names}" if self.standing is Standing.FAIL else f"leaves {names} open"
+        before, after = self.around_requirements
+        return f"{before}{', '.join(self.requirements)}{after}"
 
 
 def causes_of(results: Results) -> tuple[Cause, ...]:
@@ -112,26 +122,24 @@ def causes_of(results: Results) -> tuple[Cause, ...]:
     Findings have one cause if they rest on a common line of one history; without lines, if they say the same.
     """
     groups: list[list[Accusation]] = []
+    homes: dict[object, int] = {}
+    """The group that began with each line of a history, or with each finding without lines."""
     seeds = sorted(
         (each for verdict in results.verdicts if Standing.of(verdict).needs_attention for each in _parts(verdict)),
         key=lambda each: (Standing.of(each.verdict).rank, len(each.lines)),
     )
     for each in seeds:
-        home = next((group for group in groups if _is_same(group[0], each)), None)
+        grounds: list[object] = [(each.scenario, line) for line in each.lines] or [each.said]
+        home = min((homes[ground] for ground in grounds if ground in homes), default=None)
         if home is None:
+            homes |= dict.fromkeys(grounds, len(groups))
             groups.append([each])
-        elif each not in home:
-            home.append(each)
+        elif each not in groups[home]:
+            groups[home].append(each)
     for group in groups:
         group.sort(key=lambda each: (Standing.of(each.verdict).rank, _MISSED.search(each.said) is None))
     found = (Cause(tuple(group), _missed(group)) for group in groups)
     return tuple(sorted(found, key=lambda each: (each.standing.rank, -len(each.requirements))))
-
-
-def _is_same(seed: Accusation, other: Accusation) -> bool:
-    if seed.lines and other.lines:
-        return seed.scenario == other.scenario and not set(seed.lines).isdisjoint(other.lines)
-    return seed.said == other.said and not (seed.lines or other.lines)
 
 
 def _parts(verdict: Verdict) -> Iterator[Accusation]:
