@@ -8,7 +8,7 @@ from statistics import mean
 import msgspec
 
 from crashloop.alerts.loops import CrashLoop
-from crashloop.alerts.promtool import Case, Fired, evaluated
+from crashloop.alerts.promtool import Fired, evaluated
 from crashloop.alerts.rules import BY_NAME, Rules
 from crashloop.alerts.series import FAMILIES, HEALTHY, as_promtool, of_loop, of_rollouts
 
@@ -108,16 +108,12 @@ def alerts_of(
     read = set[str]().union(*reads.values())
     families = FAMILIES if BY_NAME in read else FAMILIES & read
     cases = [
-        Case(
-            as_promtool(
-                of_loop(loop, sampling.labels, at_s=sampling.moments(phase), order=_order(loop, phase)), families
-            )
-        )
+        as_promtool(of_loop(loop, sampling.labels, at_s=sampling.moments(phase), order=_order(loop, phase)), families)
         for loop in loops
         for phase in range(sampling.phases)
     ]
     rollouts = of_rollouts(sampling.labels, at_s=sampling.moments(0), draw=Random(1))
-    healthy = Case(as_promtool(rollouts, families))
+    healthy = as_promtool(rollouts, families)
     results = evaluated(
         rules, [*cases, healthy], promtool=promtool, scrape_s=sampling.scrape_s, until_s=sampling.until_s
     )

@@ -17,6 +17,7 @@ from crashloop.errors import UsageError
 from crashloop.history.recording import PodHistory, Recording
 from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.config import shipped_curve
+from crashloop.model.pod_status import WAITING_REASON
 from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
@@ -24,7 +25,6 @@ from crashloop.spec.pod import ContainerKind
 from crashloop.spec.scenario import Mode, PodScenario
 from crashloop.spec.version import KubernetesVersion
 
-BACKS_OFF = "CrashLoopBackOff"
 LEAST_CYCLES = 2
 """Of its own at the maximum that a loop needs to be continued by them."""
 SLACK_S = 0.2
@@ -53,7 +53,7 @@ class Cycle(msgspec.Struct, frozen=True):
         return sum(
             end - each.at_s
             for each, end in zip(self.states, ends, strict=True)
-            if each.status.containers[container].state.reason == BACKS_OFF
+            if each.status.containers[container].state.reason == WAITING_REASON
         )
 
 

@@ -23,11 +23,8 @@ _GOT = re.compile(r'\{alertname="((?:[^"\\]|\\.)*)", crashloop="([a-z]+)-(\d+)"\
 _FAULT = re.compile(r"^\s*(?:rule|expr): .*\berr: .*$", re.MULTILINE)
 
 
-class Case(NamedTuple):
-    """Series that the rules are evaluated on, every scrape."""
-
-    series: list[dict[str, str]]
-    """`input_series` of a rule test."""
+Case = list[dict[str, str]]
+"""`input_series` of a rule test: series that the rules are evaluated on, every scrape."""
 
 
 class Fired(NamedTuple):
@@ -53,7 +50,7 @@ def evaluated(
     tests = [
         {
             "interval": step,
-            "input_series": case.series,
+            "input_series": case,
             "promql_expr_test": [{"expr": each, "eval_time": end} for each in _questions(number, step, window)],
         }
         for number, case in enumerate(cases)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from crashloop.cluster.processes import CommandFailed, run
 from crashloop.errors import UsageError
+from crashloop.yaml_text import Unreadable, read_yaml, text_of
 
 CHECK_S = 60.0
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`|#[^\n]*')
@@ -56,8 +56,8 @@ def metrics_of(expression: str) -> Iterator[str]:
 def load_rules(path: Path, promtool: Path) -> Rules:
     """The rules of a file. Raises UsageError if it cannot be read, if Prometheus refuses it, and if it has no alert."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(path)
+    except Unreadable as error:
         raise UsageError(f"rules {path}: cannot be read ({error}).") from error
     try:
         run([promtool, "check", "rules", path], describe="promtool check rules", timeout_s=CHECK_S)
@@ -65,8 +65,8 @@ def load_rules(path: Path, promtool: Path) -> Rules:
         said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
         raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
     try:
-        groups = (yaml.safe_load(text) or {}).get("groups") or ()
-    except yaml.YAMLError as error:
+        groups = (read_yaml(text) or {}).get("groups") or ()
+    except Unreadable as error:
         raise UsageError(f"rules {path}: cannot be read ({error}).") from error
     rules = [rule for group in groups for rule in group.get("rules") or ()]
     alerts = _by_name(rules, "alert")

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.statuses import FAILED_STARTS
+from crashloop.model.pod_status import WAITING_REASON
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.killing_probe import KillingProbe, killed_after_s
 
@@ -128,8 +129,7 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     init_containers: tuple[_ContainerSpec, ...] | None = None
 
 
-BACKS_OFF = "CrashLoopBackOff"
-_WAITS_AS_DUE = frozenset({None, "", BACKS_OFF, "ContainerCreating", "PodInitializing"})
+_WAITS_AS_DUE = frozenset({None, "", WAITING_REASON, "ContainerCreating", "PodInitializing"})
 
 _spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
 
@@ -159,7 +159,7 @@ def statement(namespace: str, name: str, uid: str, spec: bytes, status: bytes) -
 
 def _container(status: _ContainerStatus, spec: _ContainerSpec, left_out: LeftOut | None) -> ContainerStatement:
     waiting, ended = status.state.waiting, status.state.terminated
-    backs_off = waiting is not None and waiting.reason == BACKS_OFF
+    backs_off = waiting is not None and waiting.reason == WAITING_REASON
     return ContainerStatement(
         name=status.name,
         restart_count=status.restart_count,
