@@ -36,7 +36,7 @@ def observe(
 ) -> None:
     """Report the curve that every node really follows, read-only: list and watch pods, list nodes."""
     from crashloop.kube.kubeconfig import default_kubeconfig
-    from crashloop.kube.names import check_namespace
+    from crashloop.kube.objects import check_namespace
     from crashloop.observe.run import ObservationRequest, look
     from crashloop.progress import default_progress
     from crashloop.report.html import to_html

@@ -42,7 +42,7 @@ def why(
     """Explain a pod's crash loop: delay, last exit, next start, and what each restart rule would do."""
     from crashloop.kube.client import KubeApi
     from crashloop.kube.kubeconfig import default_kubeconfig
-    from crashloop.kube.names import check_namespace
+    from crashloop.kube.objects import check_namespace
     from crashloop.report.text import printable
     from crashloop.spec.version import KubernetesVersion
     from crashloop.why.answer import WhyAnswer, answer_of

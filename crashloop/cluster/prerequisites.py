@@ -14,7 +14,7 @@ import psutil
 from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
-from crashloop.kube.names import LABEL
+from crashloop.kube.objects import LABEL
 
 MIB = 1 << 20
 CONTROL_PLANE_MEMORY = 600 * MIB

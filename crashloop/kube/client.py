@@ -46,6 +46,20 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 Json = dict[str, Any]
 
 
+class ListMeta(msgspec.Struct, rename="camel"):
+    """Of a list or a bookmark."""
+
+    resource_version: str
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct):
+    """A part of a list; its objects stay as sent."""
+
+    metadata: ListMeta
+    items: tuple[msgspec.Raw, ...] = ()
+
+
 class Collection(NamedTuple):
     """Objects of one resource of the core API, such as `pods`, in a namespace; in all of them for an empty name."""
 
@@ -188,10 +202,17 @@ class KubeApi:
         """The PodList as the API server sent it."""
         return self._read("list pods", "GET", _pods(namespace), query={"labelSelector": label_selector})
 
-    def list_page(self, collection: Collection, *, begin_at: str) -> bytes:
-        """A part of the list: the first, or the one named by `continue` of the previous part."""
-        query = {**collection.selector, "limit": str(PAGE), "continue": begin_at}
-        return self._read(f"list {collection.resource}", "GET", collection.path, query=query)
+    def pages(self, collection: Collection) -> Iterator[Page]:
+        """The list, part by part: each names the next one by `continue`."""
+        begin_at = ""
+        while True:
+            query = {**collection.selector, "limit": str(PAGE), "continue": begin_at}
+            answer = self._read(f"list {collection.resource}", "GET", collection.path, query=query)
+            page = msgspec.json.decode(answer, type=Page)
+            yield page
+            begin_at = page.metadata.continue_
+            if not begin_at:
+                return
 
     def watch(self, collection: Collection, *, resource_version: str, at_most_s: int) -> urllib3.BaseHTTPResponse:
         """The open answer of a watch that the API server ends after `at_most_s` seconds."""

@@ -16,7 +16,7 @@ import msgspec
 import urllib3
 
 from crashloop.kube.answers import ApiRefusal, KubeError, ResourceVersionGone, refusal
-from crashloop.kube.client import Collection, KubeApi, lines
+from crashloop.kube.client import Collection, KubeApi, ListMeta, lines
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 STATIC_UID_ANNOTATION = "kubernetes.io/config.hash"
@@ -115,23 +115,13 @@ class WatchGap(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool
 
 
-class _ListMeta(msgspec.Struct, rename="camel"):
-    resource_version: str
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMeta
-    items: tuple[msgspec.Raw, ...] = ()
-
-
 class _WatchEvent(msgspec.Struct):
     type: str
     object: msgspec.Raw
 
 
 class _Bookmark(msgspec.Struct):
-    metadata: _ListMeta
+    metadata: ListMeta
 
 
 class Watch(Generic[Watched]):
@@ -181,16 +171,11 @@ class Watch(Generic[Watched]):
                 self._stopped.wait(self._retry.pause_s(self._failures))
 
     def _listing(self) -> Iterator[Listed[Watched] | WatchGap]:
-        pages = [self._page("")]
-        while pages[-1].metadata.continue_:
-            pages.append(self._page(pages[-1].metadata.continue_))
+        pages = list(self._api.pages(self._collection))
         yield from self._connected(time.time_ns(), lost=True)
         self._version, self._complete_ns = pages[-1].metadata.resource_version, time.time_ns()
         found = tuple(self._decode(each) for page in pages for each in page.items)
         yield Listed(objects=found, received_ns=self._complete_ns)
-
-    def _page(self, begin_at: str) -> _Page:
-        return msgspec.json.decode(self._api.list_page(self._collection, begin_at=begin_at), type=_Page)
 
     def _decode(self, raw: msgspec.Raw) -> Watched:
         return msgspec.json.decode(raw, type=self._type)

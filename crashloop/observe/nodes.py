@@ -11,6 +11,7 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
+from crashloop.kube.objects import kubelet_version
 from crashloop.model.config import Curve, profile_of, shipped_curve
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import RELEASES, KubernetesVersion
@@ -37,11 +38,6 @@ NOT_KNOWN = Configured(curve=None, by="")
 def nodes_by_name(api: KubeApi) -> dict[str, Json]:
     """The Node objects of the cluster."""
     return {node["metadata"]["name"]: node for node in api.nodes()}
-
-
-def kubelet_version(node: Json) -> KubernetesVersion:
-    """The version of a node's kubelet."""
-    return KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])
 
 
 def is_modelled(version: KubernetesVersion) -> bool:

@@ -13,12 +13,12 @@ from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import Json
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.kube.missing_image import missing_for_all
+from crashloop.kube.objects import kubelet_version
 from crashloop.model.config import Curve
 from crashloop.observe.nodes import (
     Configured,
     findings_of,
     is_modelled,
-    kubelet_version,
     nodes_by_name,
     read_configurations,
 )

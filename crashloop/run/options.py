@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
-from crashloop.kube.names import check_namespace
+from crashloop.kube.objects import check_namespace
 from crashloop.spec.version import DEFAULT_VERSION
 
 SCOPES = ("quick", "full", "soak", "versions")

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from crashloop.errors import UsageError
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
-from crashloop.kube.names import SUBDOMAIN
+from crashloop.kube.objects import SUBDOMAIN
 from crashloop.why.objects import Evidence, at, evidence_of, read_folder, read_text
 from crashloop.yaml_text import Unreadable, text_from, text_of
 

@@ -15,6 +15,7 @@ from crashloop.kube.access import Permission, missing_permissions
 from crashloop.kube.answers import ApiRefusal, ApiUnreachable
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
+from crashloop.kube.objects import kubelet_version, node_cores
 from crashloop.pods.manifest import HOSTNAME_LABEL
 from crashloop.spec.version import KubernetesVersion
 
@@ -250,19 +251,12 @@ def _surveyed_node(node: Json, options: ExistingOptions) -> SurveyedNode:
         declared = DEFAULT_PROFILE
     return SurveyedNode(
         name=_node_name(node),
-        kubelet_version=str(KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])),
+        kubelet_version=str(kubelet_version(node)),
         declared=declared,
-        cores=_node_cores(node),
+        cores=int(node_cores(node) or 0) or None,
         hostname=node["metadata"].get("labels", {}).get(HOSTNAME_LABEL),
         unusable=unusable,
     )
-
-
-def _node_cores(node: Json) -> int | None:
-    """Whole CPUs: `4`, or `3920m` where something is reserved; None without a capacity."""
-    cpu = str(node["status"].get("capacity", {}).get("cpu", ""))
-    whole = int(cpu.removesuffix("m")) // 1000 if cpu.endswith("m") else int(cpu or 0)
-    return whole or None
 
 
 def _with_configz(api: KubeApi, found: dict[str, Json], nodes: tuple[SurveyedNode, ...]) -> tuple[SurveyedNode, ...]:

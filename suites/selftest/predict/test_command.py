@@ -151,10 +151,13 @@ def in_cluster(name: str, node: str, **state: object) -> dict[str, object]:
 def test_a_cluster_is_counted_by_one_list_of_its_nodes_and_one_of_its_pods(tmp_path: Path) -> None:
     crashes = {"waiting": {"reason": "CrashLoopBackOff"}}
     first = {
-        "metadata": {"continue": "next"},
+        "metadata": {"resourceVersion": "7", "continue": "next"},
         "items": [in_cluster("p", "a", **crashes), in_cluster("q", "a", running={})],
     }
-    second = {"metadata": {}, "items": [in_cluster("r", "a", **crashes), {"metadata": {}, "spec": {}}]}
+    second = {
+        "metadata": {"resourceVersion": "7"},
+        "items": [in_cluster("r", "a", **crashes), {"metadata": {}, "spec": {}}],
+    }
     with serving(Peer([NODES, first, second], [[]]), tmp_path) as kubeconfig:
         text = said("--max", "10s", "--from-cluster", "--kubeconfig", kubeconfig)
     assert "on 2 nodes with 2 crashing pods" in text
@@ -166,7 +169,7 @@ def test_a_cluster_is_counted_by_one_list_of_its_nodes_and_one_of_its_pods(tmp_p
 
 
 def test_a_cluster_where_nothing_crashes_is_asked_for_a_number(tmp_path: Path) -> None:
-    with serving(Peer([NODES, {"metadata": {}, "items": []}], [[]]), tmp_path) as kubeconfig:
+    with serving(Peer([NODES, {"metadata": {"resourceVersion": "7"}, "items": []}], [[]]), tmp_path) as kubeconfig:
         done = RUNNER.invoke(app, ["predict", "--from-cluster", "--kubeconfig", kubeconfig])
     assert isinstance(done.exception, UsageError)
     assert str(done.exception).startswith("--from-cluster: of 0 pods none waits in CrashLoopBackOff now.\nSay how many")
