@@ -22,7 +22,7 @@ class _Commands(TyperGroup):
         self.rich_markup_mode = None
         super().format_help(ctx, formatter)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # the signature is that of click
         """By what a command needs."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for name, command in self.commands.items():

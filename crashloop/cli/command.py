@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -21,11 +22,14 @@ if not os.environ.get("COLUMNS", "unset").strip("0"):
 class _Out:
     """Imports rich when something is printed: `--help` needs none."""
 
-    def __getattr__(self, name: str) -> Any:
+    @cached_property
+    def _console(self) -> Any:
         from rich.console import Console
 
-        self.__dict__["_console"] = console = self.__dict__.get("_console") or Console(highlight=False)
-        return getattr(console, name)
+        return Console(highlight=False)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._console, name)
 
 
 if TYPE_CHECKING:

@@ -5,10 +5,13 @@ pytest's reporter is replaced, for pytest's header and summary speak of tests: a
 
 import re
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
+
+from crashloop.report.text import took
 
 OF_PYTESTS_REPORTER = ("-q", "-v", "-r", "--quiet", "--verbose", "--collect-only", "--co", "--fixtures", "--markers")
 """Options with which the output is pytest's own, as in CI logs that are read by tools."""
@@ -116,7 +119,5 @@ class Reporter(TerminalReporter):  # type: ignore[misc]  # final, so a new pytes
 
 def progress(done: int, expected: int, failed: int, undecided: int, left_s: float) -> str:
     """`142 of 316 verdicts, 0 FAIL, at most 1 min 10 s left`."""
-    minutes, seconds = divmod(round(left_s), 60)
-    left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
     more = f", {undecided} undecided" if undecided else ""
-    return f"{done} of {expected} verdicts, {failed} FAIL{more}, at most {left} left"
+    return f"{done} of {expected} verdicts, {failed} FAIL{more}, at most {took(timedelta(seconds=left_s))} left"
