@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -369,6 +370,15 @@ def _pods(namespace: str, name: str | None = None) -> str:
 
 def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
     return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
+
+
+def hang_up(connection: urllib3.BaseHTTPResponse) -> None:
+    """End the reading of an open answer, from any thread; one that ends by itself in this moment needs nothing.
+
+    Source of the exceptions: urllib3.response.HTTPResponse.shutdown, of an answer that is closed, released, or being closed.
+    """
+    with suppress(ValueError, RuntimeError, OSError):
+        connection.shutdown()
 
 
 def lines(response: urllib3.BaseHTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import msgspec
 import urllib3
 
 from crashloop.kube.answers import ApiRefusal, KubeError, ResourceVersionGone, refusal
-from crashloop.kube.client import Collection, KubeApi, ListMeta, lines
+from crashloop.kube.client import Collection, KubeApi, ListMeta, hang_up, lines
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 STATIC_UID_ANNOTATION = "kubernetes.io/config.hash"
@@ -147,7 +147,7 @@ class Watch(Generic[Watched]):
         """End `items`, from any thread."""
         self._stopped.set()
         if (connection := self._connection) is not None:
-            connection.shutdown()
+            hang_up(connection)
 
     def broken_since(self) -> tuple[int, str] | None:
         """Start and reason of the present loss of connection; None while connected."""

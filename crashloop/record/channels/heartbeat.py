@@ -17,7 +17,7 @@ import urllib3
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event, Kind
 from crashloop.kube.answers import ApiRefusal, KubeError
-from crashloop.kube.client import Json, KubeApi, lines
+from crashloop.kube.client import Json, KubeApi, hang_up, lines
 from crashloop.kube.missing_image import missing_images
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
@@ -180,7 +180,7 @@ class NodeHeartbeat(Follower):
         """End, and remove the pod."""
         self.stopped.set()
         if (connection := self._connection) is not None:
-            connection.shutdown()
+            hang_up(connection)
         super().stop()
         try:
             self._api.delete_pod(self._namespace, self._pod, grace_s=0)

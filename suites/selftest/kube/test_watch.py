@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crashloop.kube.answers import ApiRefusal
-from crashloop.kube.client import KubeApi
+from crashloop.kube.client import Collection, KubeApi, hang_up
 from crashloop.kube.watch import LOOKING, RECORDING, Changed, Listed, PodObject, PodWatch, Retry, WatchGap
 from suites.selftest.kit.kube_peer import HANG, TEAR, Peer, bookmark, change, pod, pod_list, serving, status
 
@@ -124,6 +124,16 @@ def test_while_nothing_is_heard_that_is_known(tmp_path: Path) -> None:
         assert since == (gap.from_ns, gap.reason)
         next(items)
         assert watch.broken_since() is None
+
+
+def test_to_hang_up_where_the_connection_has_ended_meanwhile_is_no_error(tmp_path: Path) -> None:
+    peer = Peer([pod_list(5)], [[change("ADDED", A6), HANG]])
+    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        connection = api.watch(Collection("pods", "ns"), resource_version="5", at_most_s=20)
+        connection.close()
+        with pytest.raises(ValueError, match="Cannot shutdown"):
+            connection.shutdown()
+        hang_up(connection)
 
 
 def test_stop_ends_a_watch_that_is_silent(tmp_path: Path) -> None:
