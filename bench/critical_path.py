@@ -32,7 +32,6 @@ def watched_ns(run: RunDir, plan: Plan) -> dict[str, Span]:
 
 def critical_ns(plan: Plan, spans: dict[str, Span]) -> int:
     """The longest chain of a node (its longest scenario that runs beside others, then each that runs alone), or all starts."""
-    starting_s = sum(len(plan.starts_of(each)) for each in plan.scenarios) / plan.budgets.container_starts_per_s
     beside: dict[str, int] = {}
     alone: dict[str, int] = {}
     for name, (begin_ns, end_ns) in spans.items():
@@ -42,7 +41,7 @@ def critical_ns(plan: Plan, spans: dict[str, Span]) -> int:
         else:
             beside[node] = max(beside.get(node, 0), end_ns - begin_ns)
     chains = (beside.get(node, 0) + alone.get(node, 0) for node in beside.keys() | alone.keys())
-    return max(round(starting_s * 1e9), *chains)
+    return max(round(plan.launching_s * 1e9), *chains)
 
 
 def main(paths: list[Path]) -> None:

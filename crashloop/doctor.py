@@ -2,20 +2,23 @@
 
 import platform
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Literal
 
 import msgspec
+import psutil
 
 from crashloop.cluster import processes
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
 from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
+from crashloop.processors import available_processors
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
+from crashloop.spec.requirement import Scope
 
 State = Literal["ok", "warn", "fail"]
 
@@ -23,12 +26,14 @@ BUSY_PERCENT = 25.0
 """Share of time in which some process waited for a CPU, above which delays are late for the host's own reasons."""
 
 CORE_S_PER_START_IN_PROCESS_STARTS = 314
-"""CPU time of one container restart, as a multiple of the time that this program takes to start and end a process.
+"""CPU time of one container restart, as a multiple of the CPU time that starting and ending a process takes.
 
-Measured: 110 pods at maxContainerRestartPeriod 1s saturated 2 cores at 9.8 restarts/s, where a process took 0.65 ms.
+Measured: 110 pods at maxContainerRestartPeriod 1s saturated 2 cores at TWO_CORES_PER_S, where a process took 0.65 ms.
 """
-CALM_SHARE = 0.6
-"""Share of that rate at which delays stay undisturbed (6 of 9.8 starts/s)."""
+TWO_CORES_PER_S = 9.8
+CALM_SHARES = {Scope.QUICK: 0.6, Scope.FULL: 0.4, Scope.SOAK: 0.4, Scope.VERSIONS: 0.6}
+"""Share of that rate at which delays stay undisturbed: the longest scenarios of a wide scope leave time for a calmer pace."""
+MOST_NODES_PER_CORE = 6
 
 _SAMPLES = 40
 
@@ -60,7 +65,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     host: HostFacts
     kernel: str
     process_start_s: float
-    """Time that this program takes to start and end a process."""
+    """CPU time that starting and ending a process takes."""
     cpu_pressure: str
     """Text of /proc/pressure/cpu; empty if the kernel has none."""
     forward_policy: str
@@ -96,7 +101,9 @@ def _clusters(state_dir: Path) -> tuple[ClusterRecord, ...] | None:
 
 def report(findings: Findings) -> Report:
     """Rows and budgets. Pure."""
-    budgets = budgets_of(findings)
+    budgets = budgets_of(
+        findings.host.cores, findings.host.memory_available, findings.process_start_s, CALM_SHARES[Scope.QUICK]
+    )
     failed = {problem.subject: problem.text for problem in problems(findings.host, nodes=budgets.live_nodes)}
     rows = [
         *(row for row in _requirements(findings) if row.name not in failed),
@@ -112,13 +119,24 @@ def report(findings: Findings) -> Report:
     return Report(rows=tuple(rows), budgets=budgets)
 
 
-def budgets_of(findings: Findings) -> Budgets:
-    """The host's capacity: container starts by the speed of its cores, nodes by memory. Pure."""
-    saturated = findings.host.cores / (CORE_S_PER_START_IN_PROCESS_STARTS * findings.process_start_s)
-    by_memory = (findings.host.memory_available - CONTROL_PLANE_MEMORY) // NODE_MEMORY
+def measured_budgets(scope: Scope) -> Budgets:
+    """What this host can carry at once in a run of that scope; takes less than a tenth of a second."""
+    available = psutil.virtual_memory().available
+    return budgets_of(available_processors(), available, _process_start_s(), CALM_SHARES[scope])
+
+
+def budgets_elsewhere(scope: Scope, live_pods: int) -> Budgets:
+    """Of nodes that exist already: nobody knows what else they carry, so that they are asked for no more than two cores can."""
+    return Budgets(container_starts_per_s=round(TWO_CORES_PER_S * CALM_SHARES[scope], 1), live_pods=live_pods)
+
+
+def budgets_of(cores: int, memory_available: int, process_start_s: float, share: float) -> Budgets:
+    """The host's capacity: container starts by number and speed of its cores, nodes by memory in bytes. Pure."""
+    saturated = cores / (CORE_S_PER_START_IN_PROCESS_STARTS * process_start_s)
+    by_memory = (memory_available - CONTROL_PLANE_MEMORY) // NODE_MEMORY
     return Budgets(
-        container_starts_per_s=max(round(saturated * CALM_SHARE, 1), 0.1),
-        live_nodes=max(min(by_memory, 6 * findings.host.cores), 1),
+        container_starts_per_s=max(round(saturated * share, 1), 0.1),
+        live_nodes=max(min(by_memory, MOST_NODES_PER_CORE * cores), 1),
     )
 
 
@@ -194,13 +212,19 @@ def _docker(facts: DockerFacts) -> HostRow:
 
 
 def _process_start_s() -> float:
-    """The shortest of many times, without the effect of other programs."""
-    times = []
+    """The least of many: on a busy host a process waits for its turn, and finds cold caches."""
+    times_s = []
     for _ in range(_SAMPLES):
-        began = time.perf_counter()
+        began_s = _cpu_s()
         processes.run(["true"], describe="starting a process", timeout_s=10)
-        times.append(time.perf_counter() - began)
-    return min(times)
+        times_s.append(_cpu_s() - began_s)
+    return min(times_s)
+
+
+def _cpu_s() -> float:
+    """CPU time of this process and of the children that have ended."""
+    used = (getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _forward_policy() -> str:

@@ -1,13 +1,15 @@
-"""Judges much evidence on all processors that this process may use."""
+"""The processors that this process may use: what they have done, and work on all of them."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+import psutil
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -19,6 +21,33 @@ WORTH_SHARING_BYTES = 32_000_000
 def available_processors() -> int:
     """How many this process may use: below `taskset` those that it names."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
+
+
+class CpuTimes(NamedTuple):
+    """What some processors have done since boot."""
+
+    cores: int
+    idle_s: float
+    busy_s: float
+
+    def idle_share_since(self, before: "CpuTimes") -> float:
+        """Their idle share of the time since an earlier reading; 0 if no time has passed."""
+        idle_s = self.idle_s - before.idle_s
+        return idle_s / total_s if (total_s := idle_s + self.busy_s - before.busy_s) > 0 else 0.0
+
+
+def cpu_times(cpus: Collection[int] | None = None) -> CpuTimes:
+    """Of these processors; by default of those that this process may use."""
+    if cpus is None:
+        cpus = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
+    every = psutil.cpu_times(percpu=True)
+    used = [times for cpu, times in enumerate(every) if cpu in cpus]
+    if len(used) < len(cpus):
+        used = every  # /proc/stat numbers them in another way: below lxcfs, or beside CPUs that are offline
+    idle_s = sum(times.idle + getattr(times, "iowait", 0.0) for times in used)
+    # Guest time is part of user time already.
+    total_s = sum(value for times in used for name, value in times._asdict().items() if not name.startswith("guest"))
+    return CpuTimes(len(used), idle_s, total_s - idle_s)
 
 
 def are_worth_sharing(histories: Iterable[Path]) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.run.planning import Declared, courses_of, starts_of
+from crashloop.run.planning import Declared, courses_of, work_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario, Scenario
@@ -74,7 +74,7 @@ def build_plan(
         ),
         nodes=tuple(PlannedNode(name=each.node, profile=each.scenario.profile) for each in nodes.values()),
         placements={each.scenario.name: each.node for each in placed},
-        starts_s=starts_of(courses_of(scenarios, profiles.__getitem__, KubernetesVersion.parse(kubernetes_version))),
+        **work_of(courses_of(scenarios, profiles.__getitem__, KubernetesVersion.parse(kubernetes_version))),
     )
 
 

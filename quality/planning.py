@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from crashloop.profiles import load_profile
-from crashloop.run.planning import courses_of, starts_of
+from crashloop.run.planning import courses_of, work_of
 from crashloop.spec.plan import Budgets, Judgement, Plan, PlannedNode
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
@@ -45,7 +45,7 @@ def build_plan(
         ),
         nodes=tuple(PlannedNode(name=each.node, profile=each.profile) for each in planted),
         placements={scenario.name: node for scenario, node in placed},
-        starts_s=starts_of(courses_of(scenarios, profiles.__getitem__, version)),
+        **work_of(courses_of(scenarios, profiles.__getitem__, version)),
     )
 
 

@@ -20,6 +20,7 @@ import psutil
 
 from crashloop.cluster.processes import Components, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo
+from crashloop.processors import cpu_times
 from crashloop.slo.exposition import SeriesKey
 
 _PROC = Path("/proc")
@@ -271,16 +272,10 @@ class ProcessAccount:
 
 
 def _host(cpus: Collection[int]) -> Iterator[Sample]:
-    every = psutil.cpu_times(percpu=True)
-    used = [times for cpu, times in enumerate(every) if cpu in cpus]
-    if len(used) < len(cpus):
-        used = every  # /proc/stat numbers them in another way: below lxcfs, or beside CPUs that are offline
-    idle = sum(times.idle + getattr(times, "iowait", 0.0) for times in used)
-    # Guest time is part of user time already.
-    total = sum(value for times in used for name, value in times._asdict().items() if not name.startswith("guest"))
-    yield _sample("host_cpu_cores", {}, len(used))
-    yield _sample("host_cpu_seconds_total", {"mode": "idle"}, idle)
-    yield _sample("host_cpu_seconds_total", {"mode": "busy"}, total - idle)
+    times = cpu_times(cpus)
+    yield _sample("host_cpu_cores", {}, times.cores)
+    yield _sample("host_cpu_seconds_total", {"mode": "idle"}, times.idle_s)
+    yield _sample("host_cpu_seconds_total", {"mode": "busy"}, times.busy_s)
     with contextlib.suppress(OSError):
         some = next(line for line in _PRESSURE.read_text().splitlines() if line.startswith("some"))
         yield _sample("host_cpu_pressure_seconds_total", {}, int(some.rpartition("total=")[2]) / 1e6)

@@ -1,8 +1,8 @@
 """The expected course of a scenario: how long it takes, and when it makes its node start processes. Pure.
 
 Theory of operation. The pod is rehearsed twice, as the fastest and as the slowest right kubelet would have it; interventions
-are left out. A container start and an exec probe both make the runtime create a process in the container's namespaces, at about
-the same cost to the host.
+are left out. A container start and an exec probe both make the runtime create a process in the container's namespaces; what a
+probe costs beside a start is for the plan.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,6 +32,14 @@ _USUAL_SHARE = 0.25
 full runs, 0.22 their median."""
 
 
+class Process(NamedTuple):
+    """What a node is made to start."""
+
+    at_s: float
+    is_probe: bool = False
+    """Whether it is a probe by a command, not a sandbox or a container."""
+
+
 class Course(msgspec.Struct, frozen=True, kw_only=True):
     """What to expect of a scenario; seconds since it was launched. Nothing, unless said otherwise."""
 
@@ -39,7 +47,9 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     latest_s: float = 0.0
     """When its evidence is complete, with the fastest and with the slowest right kubelet."""
     starts_s: tuple[float, ...] = ()
-    """Starts of its sandbox and its containers, and its exec probes, in order, with the fastest kubelet."""
+    """Starts of its sandbox and its containers, in order, with the fastest kubelet."""
+    probes_s: tuple[float, ...] = ()
+    """Its probes by a command, likewise."""
 
     @property
     def usual_s(self) -> float:
@@ -47,10 +57,15 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         return self.soonest_s + _USUAL_SHARE * (self.latest_s - self.soonest_s)
 
     @classmethod
-    def within(cls, soonest_s: float, latest_s: float, starts_s: Iterable[float]) -> Self:
-        """Starts in any order; those after the end are left out."""
-        kept = sorted(at_s for at_s in starts_s if at_s <= latest_s)
-        return cls(soonest_s=soonest_s, latest_s=latest_s, starts_s=tuple(kept))
+    def within(cls, soonest_s: float, latest_s: float, processes: Iterable[Process]) -> Self:
+        """Processes in any order; those after the end are left out."""
+        kept = sorted(each for each in processes if each.at_s <= latest_s)
+        return cls(
+            soonest_s=soonest_s,
+            latest_s=latest_s,
+            starts_s=tuple(each.at_s for each in kept if not each.is_probe),
+            probes_s=tuple(each.at_s for each in kept if each.is_probe),
+        )
 
 
 class Rehearsed(NamedTuple):
@@ -77,7 +92,7 @@ def course_of(
     ends_s = complete_s(scenario.until, played.soonest), complete_s(scenario.until, played.latest)
     if scenario.later_profiles:
         ends_s = scenario.longest_s, scenario.longest_s
-    return Course.within(*ends_s, pod_starts_s(scenario.pod, played.soonest, ends_s[1]))
+    return Course.within(*ends_s, processes_of(scenario.pod, played.soonest, ends_s[1]))
 
 
 def rehearsed(
@@ -97,19 +112,19 @@ def rehearsed(
     )
 
 
-def pod_starts_s(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[float]:
-    """When a rehearsed pod makes its node start processes up to `end_s`, in seconds since it was created; in no order."""
-    yield 0.0  # the sandbox
+def processes_of(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[Process]:
+    """What a rehearsed pod makes its node start up to `end_s`, in seconds since it was created; in no order."""
+    yield Process(0.0)  # the sandbox
     for name, starts_s in rehearsal.starts_s.items():
         executed = [each for each in pod.container(name).probes if each.handler is Handler.EXEC]
         for began_s, exited_s in zip_longest(starts_s, rehearsal.exits_s[name], fillvalue=end_s):
-            yield began_s
+            yield Process(began_s)
             for probe in executed:
-                yield from _probed_s(probe, began_s, min(exited_s, end_s))
+                yield from _probed(probe, began_s, min(exited_s, end_s))
 
 
-def _probed_s(probe: Probe, from_s: float, to_s: float) -> Iterator[float]:
+def _probed(probe: Probe, from_s: float, to_s: float) -> Iterator[Process]:
     at_s = from_s + probe.period_s
     while at_s < to_s:
-        yield at_s
+        yield Process(at_s, is_probe=True)
         at_s += probe.period_s

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from crashloop.model.course import Course, pod_starts_s, rehearsed
+from crashloop.model.course import Course, Process, processes_of, rehearsed
 from crashloop.model.gates import kubelet_version
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.model.rehearsal import Rehearsal
@@ -110,11 +110,11 @@ def job_course_of(scenario: PodScenario, profile: KubeletProfile, version: Kuber
     known = as_shipped(kubelet_version(profile, version))
     soonest, latest = rehearsed(scenario, profile, version, known)
     begins_s = _begins_s(scenario, soonest, known)
-    one = tuple(pod_starts_s(scenario.pod, soonest, soonest.ended_s))
+    one = tuple(processes_of(scenario.pod, soonest, soonest.ended_s))
     return Course.within(
         _ends_s(scenario, begins_s[-1] + soonest.ended_s),
         _ends_s(scenario, _begins_s(scenario, latest, known)[-1] + latest.ended_s),
-        (begin_s + at_s for begin_s in begins_s for at_s in one),
+        (Process(begin_s + at_s, is_probe) for begin_s in begins_s for at_s, is_probe in one),
     )
 
 
@@ -124,12 +124,12 @@ def replaced_course_of(scenario: PodScenario, profile: KubeletProfile, version: 
     Raises UsageError if the kubelet does not start with the profile.
     """
     soonest, _ = rehearsed(scenario, profile, version, as_shipped(kubelet_version(profile, version)))
-    one = tuple(pod_starts_s(scenario.pod, soonest, soonest.ended_s))
+    one = tuple(processes_of(scenario.pod, soonest, soonest.ended_s))
     every_s = soonest.ended_s + REPLACED_AFTER_S
     further = int(scenario.longest_s / every_s) if soonest.phase in (SUCCEEDED, FAILED) else 0
     begins_s = [number * every_s for number in range(further + 1)]
-    starts_s = (begin_s + at_s for begin_s in begins_s for at_s in one)
-    return Course.within(_ends_s(scenario, 0.0), scenario.longest_s, starts_s)
+    processes = (Process(begin_s + at_s, is_probe) for begin_s in begins_s for at_s, is_probe in one)
+    return Course.within(_ends_s(scenario, 0.0), scenario.longest_s, processes)
 
 
 def _pods_made(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> int:

@@ -12,9 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from enum import Enum, auto
 from typing import Protocol
 
+from crashloop.processors import cpu_times
 from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
-from crashloop.record.schedule import Schedule
+from crashloop.record.schedule import WINDOW_S, Schedule
 from crashloop.spec.scenario import Scenario
 
 
@@ -64,13 +65,19 @@ class ScenarioLoop:
         active: Callable[[Scenario], ActiveScenario],
         strand: Callable[[Stranded], None],
         lifeline: Lifeline,
+        follows_host: bool,
     ) -> None:
-        """`active` makes a scenario that is launched; `strand` seals those that have no node."""
+        """`active` makes a scenario that is launched; `strand` seals those that have no node.
+
+        `follows_host`: the nodes run on this host, so that the budget of starts goes by its cores.
+        """
         self._schedule = schedule
         self._nodes = nodes
         self._make = active
         self._strand = strand
         self._lifeline = lifeline
+        self._follows_host = follows_host
+        self._cpu, self._adapts_s = cpu_times(), time.monotonic() + WINDOW_S
         self._active: dict[str, ActiveScenario] = {}
         self._tasks: dict[str, Future[None]] = {}
         self._pool = ThreadPoolExecutor(TASKS, thread_name_prefix="task")
@@ -83,6 +90,8 @@ class ScenarioLoop:
                     break
                 for stranded in self._nodes.tend():
                     self._strand(stranded)
+                if self._follows_host and time.monotonic() >= self._adapts_s:
+                    self._adapt()
                 for scenario in self._schedule.to_launch(time.monotonic()):
                     self._active[scenario.name] = self._make(scenario)
                 for each in list(self._active.values()):
@@ -92,6 +101,14 @@ class ScenarioLoop:
             self._interrupt()
             self._pool.shutdown(cancel_futures=True)
             self._interrupt()
+
+    def _adapt(self) -> None:
+        before, self._cpu = self._cpu, cpu_times()
+        self._adapts_s = time.monotonic() + WINDOW_S
+        idle_share, pace_per_s = self._cpu.idle_share_since(before), self._schedule.budget.starts_per_s
+        self._schedule.budget.adapt(idle_share)
+        if self._schedule.budget.starts_per_s != pace_per_s:
+            log.info("cores idle %.0f %%: %.1f starts per second", 100 * idle_share, self._schedule.budget.starts_per_s)
 
     def _look(self, scenario: ActiveScenario) -> None:
         task = self._tasks.get(scenario.name)

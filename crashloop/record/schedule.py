@@ -8,22 +8,23 @@ are launched in the order of the plan, each when its node is up and free for it:
 disturbs the node, after all that do not. The first pod that the host cannot carry yet keeps the room that it will have; a
 later one goes before it only beside that. If there are too many pods, all later ones wait.
 
-The start budget decides when the host can carry the next launch. What is launched starts more containers later: restarts,
-exec probes. The budget totals all starts that are due, by windows of WINDOW_S, and allows a launch where its own starts fit
-into every window that they meet. A launch that exceeds a window by itself has that window for itself. Launches follow each
-other at the pace of the budget.
+The start budget decides when the host can carry the next launch. What is launched starts more later: restarts, probes by
+a command, which cost less. The budget totals all starts that are due, by windows of WINDOW_S, and allows a launch where
+its own fit into every window that they meet. A launch that exceeds a window by itself has that window for itself.
+Launches follow each other at the pace of the budget, which follows the host: faster where cores idle, slower where none
+is left.
 
 The forecast plays the schedule with a clock of its own, where each scenario takes so long.
 """
 
 import heapq
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from itertools import count
 from typing import NamedTuple
 
-from crashloop.spec.plan import Plan, PlannedNode
+from crashloop.spec.plan import Plan, PlannedNode, Work
 from crashloop.spec.scenario import AnyScenario, Scenario
 
 WINDOW_S = 5.0
@@ -31,17 +32,23 @@ AT_ONCE_S = 1.0
 """Starts that soon after a launch belong to its burst."""
 LOOK_AGAIN_S = 0.5
 """What did not fit is not tried again before."""
+ROOMY_SHARE, FULL_SHARE = 0.25, 0.03
+"""Idle share of the host's cores above which launches can follow each other faster, and below which they have to go slower."""
+STEP = 1.1
+FASTEST, SLOWEST = 1.5, 0.5
+"""Bounds of the pace, as a multiple of the budget."""
+ROUNDING = 1e-6
 
 
 class StartBudget:
     """Keeps all expected starts within so many per second."""
 
     def __init__(self, starts_per_s: float) -> None:
-        self._pace_s = 1 / starts_per_s
-        self._per_window = starts_per_s * WINDOW_S
-        self._due: Counter[int] = Counter()
+        self._planned_per_s = self.starts_per_s = starts_per_s
+        self._has_refused = False
+        self._due: defaultdict[int, float] = defaultdict(float)
         """Starts by window."""
-        self._shares: dict[str, Counter[int]] = {}
+        self._shares: dict[str, dict[int, float]] = {}
         """What each launch, or each reservation, has of them."""
         self._opens_s = float("-inf")
 
@@ -49,48 +56,73 @@ class StartBudget:
         """Whether a launch can be allowed at all now."""
         return now_s >= self._opens_s
 
+    def adapt(self, idle_share: float) -> None:
+        """Follow the host by a step, after some seconds in which its cores were idle for such a share of the time.
+
+        Cores that idle while nothing had to wait for the budget do not make it larger.
+        """
+        per_s = self.starts_per_s
+        if idle_share > ROOMY_SHARE and self._has_refused:
+            per_s *= STEP
+        elif idle_share < FULL_SHARE:
+            per_s /= STEP
+        self.starts_per_s = min(max(per_s, SLOWEST * self._planned_per_s), FASTEST * self._planned_per_s)
+        self._has_refused = False
+
     def close(self, now_s: float) -> None:
         """Nothing fits now."""
+        self._has_refused = True
         self._opens_s = max(self._opens_s, now_s + LOOK_AGAIN_S)
 
-    def allows(self, starts_s: Iterable[float], now_s: float) -> bool:
-        """Whether a launch whose starts come so many seconds after it fits now."""
-        return self._fits(_starts_by_window(starts_s, now_s))
+    def allows(self, work: Iterable[Work], now_s: float) -> bool:
+        """Whether a launch with this work fits now."""
+        return self._fits(_starts_by_window(work, now_s))
 
-    def take(self, name: str, starts_s: tuple[float, ...], now_s: float) -> None:
+    def take(self, name: str, work: Iterable[Work], now_s: float) -> None:
         """The launch is now."""
-        self._share(name, _starts_by_window(starts_s, now_s))
-        burst_s = sum(each <= AT_ONCE_S for each in starts_s) * self._pace_s
+        work = tuple(work)
+        self._share(name, _starts_by_window(work, now_s))
+        burst_s = sum(each.starts for each in work if each.at_s <= AT_ONCE_S) / self.starts_per_s
         self._opens_s = max(self._opens_s, now_s + burst_s)
 
-    def reserve(self, name: str, starts_s: tuple[float, ...], now_s: float) -> None:
+    def reserve(self, name: str, work: Iterable[Work], now_s: float) -> None:
         """Keep the first room that a launch will have, until it is cancelled."""
-        at_s = now_s
-        while not self._fits(own := _starts_by_window(starts_s, at_s)):
+        at_s, work = now_s, tuple(work)
+        while not self._fits(own := _starts_by_window(work, at_s)):
             at_s += LOOK_AGAIN_S
         self._share(name, own)
 
     def cancel(self, name: str) -> None:
         """The room is free for all again."""
-        self._due.subtract(self._shares.pop(name))
+        self._free(self._shares.pop(name))
 
     def ended(self, name: str, now_s: float) -> None:
         """What the launch has not started so far is not due any more."""
-        share = self._shares.pop(name, Counter())
-        self._due.subtract({window: starts for window, starts in share.items() if window > _window_of(now_s)})
+        share = self._shares.pop(name, {})
+        self._free({window: starts for window, starts in share.items() if window > _window_of(now_s)})
 
-    def _share(self, name: str, own: Counter[int]) -> None:
+    def _share(self, name: str, own: dict[int, float]) -> None:
         self._shares[name] = own
-        self._due.update(own)
+        for window, starts in own.items():
+            self._due[window] += starts
 
-    def _fits(self, own: Counter[int]) -> bool:
+    def _free(self, share: Mapping[int, float]) -> None:
+        for window, starts in share.items():
+            self._due[window] -= starts
+
+    def _fits(self, own: Mapping[int, float]) -> bool:
+        # Sums of fractions are not exact, and what is left of a window that was freed is not a start.
         return all(
-            self._due[window] == 0 or self._due[window] + starts <= self._per_window for window, starts in own.items()
+            self._due[window] < ROUNDING or self._due[window] + starts <= self.starts_per_s * WINDOW_S + ROUNDING
+            for window, starts in own.items()
         )
 
 
-def _starts_by_window(starts_s: Iterable[float], launched_s: float) -> Counter[int]:
-    return Counter(_window_of(launched_s + each) for each in starts_s)
+def _starts_by_window(work: Iterable[Work], launched_s: float) -> dict[int, float]:
+    found: defaultdict[int, float] = defaultdict(float)
+    for each in work:
+        found[_window_of(launched_s + each.at_s)] += each.starts
+    return found
 
 
 def _window_of(at_s: float) -> int:
@@ -121,7 +153,7 @@ class Schedule:
         self._at_once = at_once
         self._node_pods = node_pods
         self._nodes_change = nodes_change
-        self._budget = StartBudget(plan.budgets.container_starts_per_s)
+        self.budget = StartBudget(plan.budgets.container_starts_per_s)
         self._stages = dict.fromkeys((node.name for node in plan.nodes), NodeStage.PLANNED)
         placed = [plan.scenario(name) for name in plan.placements]
         self._waiting = [*(each for each in plan.scenarios if each.name not in plan.placements), *placed]
@@ -179,28 +211,28 @@ class Schedule:
             if not self._can_be_launched(scenario):
                 continue
             if scenario.pod_spec is not None:
-                room_for_pods = room_for_pods and self._budget.is_open(now_s) and self._has_room_for_a_pod()
+                room_for_pods = room_for_pods and self.budget.is_open(now_s) and self._has_room_for_a_pod()
                 if not room_for_pods:
                     continue
-                starts_s = self._plan.starts_of(scenario)
-                if not self._budget.allows(starts_s, now_s):
+                work = self._plan.work_of(scenario)
+                if not self.budget.allows(work, now_s):
                     if first is None:
                         first = scenario.name
-                        self._budget.reserve(first, starts_s, now_s)
+                        self.budget.reserve(first, work, now_s)
                     continue
-                self._budget.take(scenario.name, starts_s, now_s)
+                self.budget.take(scenario.name, work, now_s)
             self._waiting.remove(scenario)
             self._running[scenario.name] = scenario
             launched.append(scenario)
         if first is not None:
-            self._budget.cancel(first)
-            self._budget.close(now_s)
+            self.budget.cancel(first)
+            self.budget.close(now_s)
         return tuple(launched)
 
     def ended(self, scenario: str, now_s: float) -> None:
         """The scenario's history is sealed."""
         del self._running[scenario]
-        self._budget.ended(scenario, now_s)
+        self.budget.ended(scenario, now_s)
 
     def _can_be_launched(self, scenario: Scenario) -> bool:
         most = self._at_once.get(type(scenario))

@@ -106,6 +106,7 @@ class Stage:
             active=lambda scenario: active(scenario, nodes.node_of(scenario), site),
             strand=self._strand,
             lifeline=self._lifeline,
+            follows_host=Capability.NODES_ON_HOST in self._cluster.info.capabilities,
         )
         try:
             loop.run()

@@ -23,6 +23,7 @@ from crashloop.deviations import load_deviations
 from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.record.schedule import SLOWEST
 from crashloop.requirements import load_requirements
 from crashloop.restarts.case import Memo
 from crashloop.rundir import RecorderState, RunDir
@@ -108,7 +109,7 @@ def longest_s(plan: Plan) -> float:
             side_by_side_s[node] = max(side_by_side_s.get(node, 0.0), taken_s)
     occupied_s = [side_by_side_s.get(node.name, 0.0) + one_by_one_s[node.name] for node in plan.nodes]
     total_s = apart_s + sum(occupied_s) / budgets.live_nodes + max(occupied_s, default=0.0)
-    total_s += sum(len(plan.starts_of(each)) for each in plan.scenarios) / budgets.container_starts_per_s
+    total_s += plan.launching_s / SLOWEST
     total_s += sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.node_profile is None)
     if budgets.live_pods is not None:
         pods_s = sum(OVERHEAD_S + each.longest_s for each in plan.scenarios if each.pod_spec is not None)

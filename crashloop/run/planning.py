@@ -6,6 +6,7 @@ Every collecting process computes the same one.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from math import inf
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from crashloop.cluster.binaries.skew import check_controllers
@@ -29,9 +30,6 @@ from crashloop.spec.version import KubernetesVersion
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 """The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
-
-STARTS_PER_S = {Scope.QUICK: 6.0, Scope.FULL: 4.0, Scope.SOAK: 4.0, Scope.VERSIONS: 6.0}
-"""Starts of containers per second in a run's budget: the longest scenarios of a wide scope leave time for a calmer pace."""
 
 _SCOPES = tuple(LONGEST_WATCH_S)
 
@@ -83,10 +81,13 @@ def courses_of(
     }
 
 
-def starts_of(courses: Mapping[str, Course]) -> dict[str, tuple[float, ...]]:
-    """`Plan.starts_s`, to a tenth of a second."""
+def work_of(courses: Mapping[str, Course]) -> dict[str, Any]:
+    """The fields `starts_s` and `probes_s` of a plan, to a tenth of a second."""
     return {
-        name: tuple(round(at_s, 1) for at_s in course.starts_s) for name, course in courses.items() if course.starts_s
+        field: {
+            name: tuple(round(at_s, 1) for at_s in found) for name, each in courses.items() if (found := times(each))
+        }
+        for field, times in (("starts_s", attrgetter("starts_s")), ("probes_s", attrgetter("probes_s")))
     }
 
 
@@ -160,7 +161,7 @@ def build_plan(
         ),
         nodes=assignment.nodes,
         placements=assignment.placements,
-        starts_s=starts_of(courses),
+        **work_of(courses),
     )
 
 
@@ -259,7 +260,10 @@ class Outline(NamedTuple):
     """Scenarios that need no node."""
     skipped: int
     container_starts: int
-    """Starts of sandboxes and containers, exec probes included."""
+    """Starts of sandboxes and containers."""
+    probes: int
+    """Probes by a command."""
+    budgets: Budgets
     expected_s: float
     """Longest expected recording, from the first pod to the last history."""
 
@@ -273,7 +277,9 @@ def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
         judgements=len(plan.judgements),
         without_node=sum(each.node_profile is None for each in plan.scenarios),
         skipped=len(plan.skipped),
-        container_starts=sum(len(plan.starts_of(each)) for each in plan.scenarios),
+        container_starts=sum(work.starts == 1 for each in plan.scenarios for work in plan.work_of(each)),
+        probes=sum(map(len, plan.probes_s.values())),
+        budgets=plan.budgets,
         expected_s=max(played.ends_s - REPLACE_S, 0.0),
     )
 
@@ -297,7 +303,11 @@ def sentences(found: Outline) -> Iterator[str]:
     """For people."""
     yield (
         f"{found.judgements} verdicts on {found.requirements} requirements; {len(found.nodes)} nodes, "
-        f"{found.container_starts} container starts, {found.without_node} scenarios without a node."
+        f"{found.container_starts} container starts and {found.probes} probes by a command, "
+        f"{found.without_node} scenarios without a node."
+    )
+    yield (
+        f"At once: {found.budgets.container_starts_per_s:g} container starts a second, {found.budgets.live_nodes} nodes."
     )
     if found.skipped:
         yield f"{found.skipped} verdicts are skipped: this provider, release or configuration lacks what they need."

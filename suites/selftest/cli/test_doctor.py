@@ -3,10 +3,22 @@
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
 from crashloop.cluster.ownership import ClusterRecord
-from crashloop.doctor import Findings, HostRow, examine, report
+from crashloop.doctor import (
+    CALM_SHARES,
+    Findings,
+    HostRow,
+    budgets_elsewhere,
+    budgets_of,
+    examine,
+    measured_budgets,
+    report,
+)
+from crashloop.processors import available_processors
 from crashloop.spec.plan import Budgets
+from crashloop.spec.requirement import Scope
 from suites.selftest.cluster.kind.test_prerequisites import GOOD as DOCKER
 from suites.selftest.cluster.local.test_host import GIB, GOOD
 
@@ -39,6 +51,21 @@ def test_budgets_follow_from_cores_and_memory() -> None:
         CALM, process_start_s=0.0065, host=msgspec.structs.replace(GOOD, cores=8, memory_available=3 * GIB)
     )
     assert report(slow).budgets == Budgets(container_starts_per_s=2.4, live_nodes=13)
+
+
+@pytest.mark.parametrize(("cores", "starts_per_s"), [(1, 2.9), (2, 5.9), (16, 47.0)])
+def test_the_budget_of_a_run_follows_the_cores(cores: int, starts_per_s: float) -> None:
+    found = budgets_of(cores, 64 * GIB, 0.00065, CALM_SHARES[Scope.QUICK])
+    assert (found.container_starts_per_s, found.live_nodes) == (starts_per_s, 6 * cores)
+
+
+def test_a_wide_scope_has_a_calmer_pace_and_nodes_elsewhere_that_of_two_cores() -> None:
+    assert budgets_of(2, 64 * GIB, 0.00065, CALM_SHARES[Scope.FULL]).container_starts_per_s == 3.9
+    assert budgets_elsewhere(Scope.QUICK, 20) == Budgets(container_starts_per_s=5.9, live_pods=20)
+
+
+def test_what_this_host_carries_is_measured() -> None:
+    assert 0.1 < measured_budgets(Scope.FULL).container_starts_per_s < 10 * available_processors()
 
 
 def test_what_stands_in_the_way_fails_with_its_remedy() -> None:

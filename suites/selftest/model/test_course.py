@@ -60,10 +60,11 @@ def test_an_init_container_delays_the_starts_after_it() -> None:
     assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 4)
 
 
-def test_each_exec_probe_is_a_start_and_a_request_is_none() -> None:
+def test_probes_by_a_command_are_expected_and_those_by_a_request_are_not() -> None:
     executed, requested = Probe(period_s=3), Probe(kind=ProbeKind.READINESS, handler=Handler.HTTP)
     tried = scenario(Container(program=HOLDS, probes=(executed, requested)), until=Until(at_least_s=10))
-    assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 3, 6, 9)
+    expected = course_of(tried, profile(), V1_37)
+    assert (expected.starts_s, expected.probes_s) == ((0, 0, 9), (3, 6)), "the third failure restarts the container"
 
 
 def test_what_would_come_after_the_watch_is_left_out() -> None:

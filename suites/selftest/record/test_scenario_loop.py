@@ -90,6 +90,7 @@ def loop_of(
         active=made,
         strand=seen.append,
         lifeline=cast("Lifeline", line),
+        follows_host=True,
     )
     return loop, seen
 

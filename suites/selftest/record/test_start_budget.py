@@ -3,16 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.record.schedule import LOOK_AGAIN_S, WINDOW_S, StartBudget
+from crashloop.record.schedule import FASTEST, LOOK_AGAIN_S, SLOWEST, STEP, WINDOW_S, StartBudget
+from crashloop.spec.plan import PROBE_STARTS, Work
 
-AT_ONCE = (0.0, 0.0)
-LATER = (0.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0)
+
+def starts(*at_s: float) -> tuple[Work, ...]:
+    return tuple(Work(each, 1.0) for each in at_s)
+
+
+AT_ONCE = starts(0.0, 0.0)
+LATER = starts(0.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0)
 """At 2 starts per second a window has room for 10."""
 
 
 def test_a_launch_waits_until_the_burst_of_the_one_before_is_over() -> None:
     budget = StartBudget(2.0)
-    budget.take("a", (0.0, 0.0, 0.4, 30.0), 0.0)
+    budget.take("a", starts(0.0, 0.0, 0.4, 30.0), 0.0)
     assert not budget.is_open(1.4)
     assert budget.is_open(1.5)
 
@@ -34,32 +40,74 @@ def test_restarts_that_are_due_later_take_the_room_of_a_launch() -> None:
 
 def test_the_room_of_what_has_ended_is_free_but_for_what_it_started() -> None:
     budget = StartBudget(2.0)
-    budget.take("a", (0.0,) * 7 + (6.0,) * 7, 0.0)
+    budget.take("a", starts(*(0.0,) * 7, *(6.0,) * 7), 0.0)
     budget.ended("a", 3.0)
     assert budget.allows(LATER, 0.0) is True
-    assert budget.allows((0.0,) * 4, 3.0) is False
+    assert budget.allows(starts(*(0.0,) * 4), 3.0) is False
 
 
 def test_reserved_room_is_nobody_elses_until_it_is_cancelled() -> None:
     budget = StartBudget(2.0)
-    budget.take("a", (0.0,) * 8, 0.0)
-    budget.reserve("b", (0.0,) * 9, 1.0)
-    assert budget.allows((0.0, 5.0), 1.0) is True
-    assert budget.allows((0.0, 5.0, 5.0), 1.0) is False
+    budget.take("a", starts(*(0.0,) * 8), 0.0)
+    budget.reserve("b", starts(*(0.0,) * 9), 1.0)
+    assert budget.allows(starts(0.0, 5.0), 1.0) is True
+    assert budget.allows(starts(0.0, 5.0, 5.0), 1.0) is False
     budget.cancel("b")
-    assert budget.allows((0.0, 5.0, 5.0), 1.0) is True
+    assert budget.allows(starts(0.0, 5.0, 5.0), 1.0) is True
 
 
 def test_a_launch_that_exceeds_a_window_by_itself_has_it_for_itself() -> None:
     budget = StartBudget(0.5)
-    assert budget.allows((0.0,) * 8, 0.0) is True
-    budget.take("a", (0.0,) * 8, 0.0)
-    assert budget.allows((0.0,), WINDOW_S - 1) is False
-    assert budget.allows((0.0,), WINDOW_S) is True
+    assert budget.allows(starts(*(0.0,) * 8), 0.0) is True
+    budget.take("a", starts(*(0.0,) * 8), 0.0)
+    assert budget.allows(starts(0.0), WINDOW_S - 1) is False
+    assert budget.allows(starts(0.0), WINDOW_S) is True
+
+
+def test_probes_by_a_command_take_less_room_than_starts() -> None:
+    budget = StartBudget(2.0)
+    budget.take("a", starts(*(0.0,) * 9), 0.0)
+    assert budget.allows((Work(0.0, PROBE_STARTS),) * 2, 0.0) is True
+    assert budget.allows((Work(0.0, PROBE_STARTS),) * 3, 0.0) is False
+
+
+def test_the_pace_rises_only_where_cores_idle_while_a_launch_waits() -> None:
+    budget = StartBudget(2.0)
+    budget.adapt(0.9)
+    assert budget.starts_per_s == 2.0
+    budget.close(0.0)
+    budget.adapt(0.9)
+    assert budget.starts_per_s == 2.0 * STEP
+    budget.adapt(0.9)
+    assert budget.starts_per_s == 2.0 * STEP, "nothing had to wait since"
+
+
+def test_the_pace_falls_where_no_core_is_left_and_keeps_where_some_is() -> None:
+    budget = StartBudget(2.0)
+    budget.adapt(0.1)
+    assert budget.starts_per_s == 2.0
+    budget.adapt(0.0)
+    assert budget.starts_per_s == 2.0 / STEP
+
+
+@given(st.lists(st.floats(0, 1)))
+def test_the_pace_stays_within_its_bounds(idle_shares: list[float]) -> None:
+    budget = StartBudget(4.0)
+    for each in idle_shares:
+        budget.close(0.0)
+        budget.adapt(each)
+    assert 4.0 * SLOWEST <= budget.starts_per_s <= 4.0 * FASTEST
+
+
+def test_a_window_that_was_freed_of_fractions_is_free() -> None:
+    budget = StartBudget(2.0)
+    budget.reserve("a", (Work(0.0, PROBE_STARTS),) * 7, 0.0)
+    budget.cancel("a")
+    assert budget.allows(starts(*(0.0,) * 30), 0.0) is True
 
 
 @given(st.lists(st.lists(st.floats(0, 60), min_size=1, max_size=20).map(tuple), min_size=1, max_size=10))
 def test_room_is_found_for_everything(launches: list[tuple[float, ...]]) -> None:
     budget = StartBudget(1.0)
     for number, starts_s in enumerate(launches):
-        budget.reserve(f"launch-{number}", starts_s, 0.0)
+        budget.reserve(f"launch-{number}", starts(*starts_s), 0.0)

@@ -1,5 +1,6 @@
 """A recorder that hangs is noticed after the longest time that its plan may take."""
 
+from crashloop.record.schedule import SLOWEST
 from crashloop.run.judging import OVERHEAD_S, longest_s
 from crashloop.spec.assignment import assign
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
@@ -24,9 +25,9 @@ def bound_s(*scenarios: PodScenario, budgets: Budgets) -> float:
 def test_what_runs_side_by_side_counts_once_and_what_runs_alone_each_time() -> None:
     budgets = Budgets(live_nodes=1, container_starts_per_s=1.0)
     beside = (watched("a", 100), watched("b", 40))
-    assert bound_s(*beside, budgets=budgets) == 2 * (100 + OVERHEAD_S) + 4
+    assert bound_s(*beside, budgets=budgets) == 2 * (100 + OVERHEAD_S) + 4 / SLOWEST
     disturbing = watched("c", 50, disturbs=True)
-    assert bound_s(*beside, disturbing, budgets=budgets) == 2 * (150 + 2 * OVERHEAD_S) + 6
+    assert bound_s(*beside, disturbing, budgets=budgets) == 2 * (150 + 2 * OVERHEAD_S) + 6 / SLOWEST
 
 
 def test_few_pods_at_once_take_longer() -> None:
