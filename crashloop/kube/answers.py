@@ -5,6 +5,7 @@ A message does not repeat a body that is not `kind: Status`: it may hold secrets
 
 import re
 from collections.abc import Iterable
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -13,6 +14,9 @@ from crashloop.errors import ClusterError, UsageError
 
 ANONYMOUS = "system:anonymous"
 """The API server's user for requests without credentials."""
+
+
+Decoded = TypeVar("Decoded")
 
 
 class FieldCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +54,14 @@ class ResourceVersionGone(ApiRefusal):
 
 class CredentialsRefused(ApiRefusal, UsageError):
     """The user is not known: 401, or 403 without credentials, as when a plugin of the kubeconfig fails."""
+
+
+def decoded(doing: str, body: bytes, kind: type[Decoded]) -> Decoded:
+    """Raises ApiUnreachable for what no API server sends, such as the page of a proxy; it may be secret and is not repeated."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ApiUnreachable(f"{doing}: what answered is not an API server ({error}).") from error
 
 
 class _Details(msgspec.Struct):

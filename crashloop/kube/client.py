@@ -24,6 +24,7 @@ from crashloop.kube.answers import (
     ApiUnreachable,
     CredentialsRefused,
     about_credentials,
+    decoded,
     refusal,
     warnings_of,
 )
@@ -208,8 +209,8 @@ class KubeApi:
         begin_at = ""
         while True:
             query = {**collection.selector, "limit": str(PAGE), "continue": begin_at}
-            answer = self._read(f"list {collection.resource}", "GET", collection.path, query=query)
-            page = msgspec.json.decode(answer, type=Page)
+            doing = f"list {collection.resource}"
+            page = decoded(doing, self._read(doing, "GET", collection.path, query=query), Page)
             yield page
             begin_at = page.metadata.continue_
             if not begin_at:
@@ -227,14 +228,18 @@ class KubeApi:
         return self._open(f"watch {collection.resource}", "GET", collection.path, query=query, answer_s=at_most_s + 5.0)
 
     def nodes(self, *, label_selector: str = "") -> list[Json]:
-        """The Node objects with these labels; all by default."""
-        query = {"labelSelector": label_selector} if label_selector else {}
-        items: list[Json] = self._json("list nodes", "GET", "/api/v1/nodes", query=query)["items"]
-        return items
+        """The Node objects with these labels, all by default, without their images: those are most of an object."""
+        selector = {"labelSelector": label_selector} if label_selector else {}
+        found: list[Json] = []
+        for page in self.pages(Collection("nodes", selector=selector)):
+            for node in map(msgspec.json.decode, page.items):
+                node.get("status", {}).pop("images", None)
+                found.append(node)
+        return found
 
     def is_ready(self, node: str) -> bool:
         """Whether the node's condition Ready is True."""
-        conditions = self._json(f"read node {node}", "GET", f"/api/v1/nodes/{node}")["status"].get("conditions", [])
+        conditions = self.node(node)["status"].get("conditions", [])
         return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
     def node(self, name: str) -> Json:
@@ -276,8 +281,7 @@ class KubeApi:
         return self._pools[proxy]
 
     def _json(self, doing: str, method: str, path: str, **request: Any) -> Json:
-        body: Json = msgspec.json.decode(self._read(doing, method, path, **request), type=dict)
-        return body
+        return decoded(doing, self._read(doing, method, path, **request), dict)
 
     def _read(self, doing: str, method: str, path: str, **request: Any) -> bytes:
         response = self._open(doing, method, path, **request)

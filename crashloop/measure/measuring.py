@@ -15,7 +15,8 @@ from typing import NamedTuple, Self
 import msgspec
 
 from crashloop.cluster.provider import ClusterInfo
-from crashloop.kube.client import KubeApi
+from crashloop.kube.answers import ApiRefusal
+from crashloop.kube.client import NOT_FOUND, Json, KubeApi
 from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.slo.exposition import Differences, Exposition, SeriesKey, to_line
 from crashloop.slo.scrapes import HELD, SOURCES, MissedScrape, NodeSample, SourceLine
@@ -51,11 +52,25 @@ def endpoints(info: ClusterInfo) -> Iterator[Endpoint]:
 NAME = "node_not_ready"
 
 
-def readiness(api: KubeApi, names: Iterable[str]) -> Iterator[Sample]:
+NAMED_AT_MOST = 20
+"""Nodes that are read one by one; a list has every node of the cluster, of which the run may use a few."""
+
+
+def readiness(api: KubeApi, names: Collection[str]) -> Iterator[Sample]:
     """One sample per node of these names: 1 unless its condition Ready is True. A node that is gone is not Ready."""
-    ready = {each["metadata"]["name"] for each in api.nodes() if _is_ready(each["status"].get("conditions", []))}
+    nodes = api.nodes() if len(names) > NAMED_AT_MOST else _those_there(api, names)
+    ready = {each["metadata"]["name"] for each in nodes if _is_ready(each["status"].get("conditions", []))}
     for name in names:
         yield f"{NAME} {name}".encode(), SeriesKey(NAME, {"node": name}), float(name not in ready)
+
+
+def _those_there(api: KubeApi, names: Iterable[str]) -> Iterator[Json]:
+    for name in names:
+        try:
+            yield api.node(name)
+        except ApiRefusal as error:
+            if error.code != NOT_FOUND:
+                raise
 
 
 def _is_ready(conditions: Iterable[dict[str, str]]) -> bool:

@@ -1,7 +1,9 @@
 """Facts and findings about nodes with crash loops: release, configuration, and whether their counters were lost meanwhile."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
 from crashloop.kube.objects import kubelet_version
 from crashloop.model.config import Curve, profile_of, shipped_curve
+from crashloop.processors import on_all_processors
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.waiting import pause
@@ -20,7 +23,8 @@ from crashloop.waiting import pause
 EVERY_OTHER = "*"
 """In --expect: every node that is not named."""
 
-_ASK_EVERY_S = 1.0
+CONFIGZ_AT_ONCE, CONFIGZ_EVERY_S = 10, 0.05
+"""A kubelet is asked through the API server where it cannot be reached: 20 in a second are no load for either."""
 
 log = logging.getLogger(__name__)
 
@@ -83,17 +87,27 @@ def read_configuration(kubelets: ConfigzReader, node: Json) -> Configured:
 
 
 def read_configurations(kubelets: ConfigzReader, nodes: Iterable[Json]) -> dict[str, Configured]:
-    """The curves by the kubelets' effective configurations, read one at a time, at most one per second; refusals are left out."""
+    """The curves by the kubelets' effective configurations, a few read at a time; refusals are left out."""
+    asked: dict[str, Future[Configured]] = {}
+    with ThreadPoolExecutor(CONFIGZ_AT_ONCE) as pool:
+        for node in nodes:
+            asked[node["metadata"]["name"]] = pool.submit(read_configuration, kubelets, node)
+            pause(CONFIGZ_EVERY_S)
     found: dict[str, Configured] = {}
-    for number, node in enumerate(nodes):
-        if number:
-            pause(_ASK_EVERY_S)
-        name = node["metadata"]["name"]
+    for name, answer in asked.items():
         try:
-            found[name] = read_configuration(kubelets, node)
+            found[name] = answer.result()
         except KubeError as error:
             log.warning("%s", error)
     return found
+
+
+WORTH_SHARING_LOOPS = 200
+"""Crash loops from which on all processors judge: a further process needs a second to start, a loop some milliseconds."""
+
+
+def _judged(cases: Iterable[Callable[[], NodeFinding]]) -> list[NodeFinding]:
+    return [each() for each in cases]
 
 
 TOO_OLD = "its release is older than the model covers"
@@ -110,10 +124,11 @@ def findings_of(
 ) -> list[NodeFinding]:
     """One finding per node, first those that can be judged. `after` is None if the nodes could not be read at the end."""
     modelled = {name: node for name, node in nodes.items() if is_modelled(kubelet_version(node))}
-    judged = [
-        judge_node(
+    cases = [
+        partial(
+            judge_node,
             name,
-            loops.get(name, ()),
+            tuple(loops.get(name, ())),
             kubelet_version(node),
             configured=configured.get(name, NOT_KNOWN).curve,
             configured_by=configured.get(name, NOT_KNOWN).by,
@@ -121,6 +136,8 @@ def findings_of(
         )
         for name, node in modelled.items()
     ]
+    is_much = sum(len(loops.get(name, ())) for name in modelled) >= WORTH_SHARING_LOOPS
+    judged = on_all_processors(_judged, cases) if is_much else _judged(cases)
     beyond = [
         unjudged(name, loops.get(name, ()), kubelet_version=str(kubelet_version(node)), note=TOO_OLD)
         for name, node in nodes.items()

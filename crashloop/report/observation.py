@@ -1,6 +1,8 @@
 """The document of `crashloop observe`."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from crashloop.inference.fitting import window
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, Observation, readings
@@ -40,6 +42,8 @@ LOOPS = (
 )
 MAX_PANELS = 6
 """Crash loops of a node that are drawn, those with the most waits."""
+MAX_DRAWN, MAX_LISTED = 40, 500
+"""Nodes with drawings and nodes with a row: the page of a cluster of thousands stays below 1 MB."""
 
 STANDINGS = {
     Agreement.CONTRADICTS: Standing.FAIL,
@@ -145,10 +149,12 @@ def observation_document(seen: Observation) -> Document:
     by_node: dict[str, list[CrashLoop]] = {}
     for loop in seen.loops:
         by_node.setdefault(loop.node, []).append(loop)
-    nodes = Table(HEADER, tuple(map(_row, seen.nodes)), look="plain")
-    said = Bullets(tuple(f"{each.node}: {text}" for each in seen.nodes for text in _said(each)))
-    plots = tuple(_article(each, by_node.get(each.node, [])) for each in seen.nodes)
-    drawn = tuple(each for each in plots if each is not None)
+    listed = seen.nodes[:MAX_LISTED]
+    nodes = Table(HEADER, tuple(map(_row, listed)), look="plain")
+    said = Bullets(tuple(f"{each.node}: {text}" for each in listed for text in _said(each)))
+    plots = (_article(each, by_node.get(each.node, [])) for each in listed)
+    drawn = tuple(islice((each for each in plots if each is not None), MAX_DRAWN))
+    rest = (Paragraph(_rest(seen), "note"),) if len(seen.nodes) > len(listed) else ()
     return Document(
         title=f"{seen.agreement.value}: crashloop observe, Kubernetes {seen.kubernetes_version}",
         kicker=f"crashloop observe · Kubernetes {seen.kubernetes_version} · {seen.namespace or 'all namespaces'}",
@@ -156,11 +162,20 @@ def observation_document(seen: Observation) -> Document:
         facts=(("started", f"{seen.started:%Y-%m-%d %H:%M:%S %Z}"), ("crashloop", seen.crashloop_version)),
         exit_code=seen.exit_code,
         sections=(
-            Section("nodes", "Nodes", (Paragraph(NODES, "note", Medium.PAGE), nodes, said) if seen.nodes else ()),
+            Section(
+                "nodes", "Nodes", (Paragraph(NODES, "note", Medium.PAGE), *rest, nodes, said) if seen.nodes else ()
+            ),
             Section("loops", "Crash loops", (Paragraph(LOOPS, "note"), *drawn) if drawn else (), Medium.PAGE),
         ),
         origin=f"Written by crashloop {seen.crashloop_version} from observe.json ({seen.format}).",
     )
+
+
+def _rest(seen: Observation) -> str:
+    """What the page leaves out of many nodes."""
+    numbers = Counter(each.agreement for each in seen.nodes)
+    counts = ", ".join(f"{numbers[each]:,} {each.value}" for each in STANDINGS if numbers[each])
+    return f"{len(seen.nodes):,} nodes: {counts}. The {MAX_LISTED} worst are listed; observe.json has all of them."
 
 
 def _row(finding: NodeFinding) -> Row:

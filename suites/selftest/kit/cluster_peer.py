@@ -94,7 +94,10 @@ class ClusterPeer:
         if path == "/version":
             return {"gitVersion": "v1.37.1"}
         if path == "/api/v1/nodes":
-            return {"items": self._nodes.pop(0) if len(self._nodes) > 1 else self._nodes[0]}
+            return {
+                "metadata": {"resourceVersion": "0"},
+                "items": self._nodes.pop(0) if len(self._nodes) > 1 else self._nodes[0],
+            }
         folder, _, name = path.rpartition("/")
         if folder.endswith("/pods"):
             return self._pod(name)

@@ -44,6 +44,16 @@ def test_an_answer_that_is_no_status_is_not_repeated() -> None:
     assert str(error) == "read pod x: the API server answered 500 Internal Server Error."
 
 
+@pytest.mark.parametrize("answer", [{"items": []}, {"metadata": None}], ids=["no list", "no metadata"])
+def test_what_no_api_server_sends_is_no_answer(tmp_path: Path, answer: Any) -> None:
+    with (
+        serving(Peer([answer], [[]]), tmp_path) as kubeconfig,
+        closing(KubeApi(kubeconfig)) as api,
+        pytest.raises(ApiUnreachable, match="list nodes: what answered is not an API server"),
+    ):
+        api.nodes()
+
+
 def test_gone_is_a_refusal_of_its_own() -> None:
     assert type(refusal("watch pods", 410, "Gone", b"")) is ResourceVersionGone
 

@@ -133,10 +133,11 @@ def test_what_breaks_first_may_be_the_cpu_of_a_node() -> None:
 
 
 NODES = {
+    "metadata": {"resourceVersion": "7"},
     "items": [
         {"metadata": {"name": name}, "status": {"capacity": {"cpu": cpu}, "nodeInfo": {"kubeletVersion": version}}}
         for name, cpu, version in (("a", "4", "v1.37.1"), ("b", "15890m", "v1.36.2-gke.7"))
-    ]
+    ],
 }
 
 
