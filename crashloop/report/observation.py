@@ -174,8 +174,8 @@ def observation_document(seen: Observation) -> Document:
 def _rest(seen: Observation) -> str:
     """What the page leaves out of many nodes."""
     numbers = Counter(each.agreement for each in seen.nodes)
-    counts = ", ".join(f"{numbers[each]:,} {each.value}" for each in STANDINGS if numbers[each])
-    return f"{len(seen.nodes):,} nodes: {counts}. The {MAX_LISTED} worst are listed; observe.json has all of them."
+    counts = ", ".join(f"{each.value} {numbers[each]:,}" for each in STANDINGS if numbers[each])
+    return f"{len(seen.nodes):,} nodes ({counts}). The {MAX_LISTED} worst are listed; observe.json has all of them."
 
 
 def _row(finding: NodeFinding) -> Row:
