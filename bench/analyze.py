@@ -1,6 +1,6 @@
 """Time and memory to judge a run of a million history events.
 
-    python -m bench.analyze [--events N] [--histories N]        (default: 1,000,000 events in one history and in 20)
+    python -m bench.analyze [--events N] [--histories N] [--write]        (default: 1,000,000 events in one history and in 20)
 
 The histories are crash loops at a maximum of 2 s: every restart in both ground truths, two statuses and the kubelet's
 log, and a heartbeat every second. Quick conformance runs have more heartbeats and fewer restarts per event.
@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from bench.figures import Figure, load_average, options, publish
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.plan import Judgement, Plan
@@ -177,18 +176,15 @@ def analyze_here(root: Path) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--events", type=int, default=1_000_000)
-    options.add_argument("--histories", type=int, action="append")
-    options.add_argument("--judge", type=Path, help=argparse.SUPPRESS)
-    given = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--histories", type=int, action="append")
+    parser.add_argument("--judge", type=Path, help=argparse.SUPPRESS)
+    given, load = parser.parse_args(), load_average()
     if given.judge is not None:
         analyze_here(given.judge)
         return
-    table = Table(
-        "histories", "events", "size", "time", "÷ target", "CPU", "peak memory", "÷ target", "outcomes", box=None
-    )
-    accused = False
+    figures, accused = [], False
     for histories in given.histories or (1, 20):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "run"
@@ -198,23 +194,18 @@ def main() -> None:
             took, cpu, peak, outcomes = subprocess.run(
                 command, check=True, capture_output=True, text=True
             ).stdout.split()
-        table.add_row(
-            str(histories),
-            f"{events:,}",
-            f"{size_mb:.0f} MB",
-            f"{float(took):.1f} s",
-            f"{float(took) / TARGET_S:.2f}",
-            f"{float(cpu):.1f} s",
-            f"{float(peak):.0f} MB",
-            f"{float(peak) / TARGET_MB:.2f}",
-            outcomes,
-        )
+        what = f"analyze {events:,} history events in {histories} {'history' if histories == 1 else 'histories'}"
+        beside = f"{float(cpu):.1f} s of CPU, {size_mb:.0f} MB of histories, outcomes: {outcomes}"
+        figures += [
+            Figure(quantity=what, value=float(took), unit="s", target=TARGET_S, note=beside),
+            Figure(quantity=f"{what}: peak memory", value=float(peak), unit="MB", target=TARGET_MB),
+        ]
         accused |= "FAIL" in outcomes or "ERROR" in outcomes
-    Console().print(table)
     if accused:
         raise SystemExit(
             "The bench's own recording is accused: it is none of a correct kubelet, or a checker is wrong."
         )
+    publish("analyze", figures, write=given.write, load_average=load)
 
 
 if __name__ == "__main__":

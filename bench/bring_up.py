@@ -1,15 +1,12 @@
 """Time to bring up and remove a local cluster: control plane alone, and with eight nodes. Binaries are cached.
 
-python -m bench.bring_up
+python -m bench.bring_up [--write]
 """
 
-import argparse
 import time
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import Figure, load_average, options, publish
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.cluster.providers import provider
 from crashloop.profiles import load_profile
@@ -38,14 +35,13 @@ def up_and_down_s(nodes: int, *, on: str = "local", kind_binary: Path | None = N
 
 
 def main() -> None:
-    table = Table("what", "up", "target", "up ÷ target", "down", box=None)
+    write, load = options(__doc__).parse_args().write, load_average()
+    figures = []
     for (what, target_s), nodes in zip(TARGETS_S.items(), (0, NODES), strict=True):
         up_s, down_s = up_and_down_s(nodes)
-        table.add_row(what, f"{up_s:.1f} s", f"{target_s:g} s", f"{up_s / target_s:.2f}", f"{down_s:.1f} s")
-    Console().print(table)
+        figures.append(Figure(quantity=what, value=up_s, unit="s", target=target_s, note=f"removed in {down_s:.1f} s"))
+    publish("bring_up", figures, write=write, load_average=load)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
     main()

@@ -1,17 +1,15 @@
 """Difference of the two ground truths: delays by the container's journal minus the same by the runtime's events.
 
-python -m bench.channels [RUN ...]             (default: runs/latest)
+python -m bench.channels [RUN] [--write]             (default: runs/latest)
 """
 
-import argparse
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from bench.figures import Figure, load_average, options, publish
 from crashloop.history.stamps import span
 from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
@@ -32,25 +30,22 @@ def differences_ms(run: RunDir) -> Iterator[float]:
                         yield (by_journal.seconds - by_runtime.seconds) * 1000
 
 
-def main(paths: list[Path]) -> None:
-    table = Table("run", "delays", "p50", "p99", "min", "max", "|p50| ÷ target", "|p99| ÷ target", box=None)
-    for path in paths:
-        seen = np.array(list(differences_ms(RunDir.open(path))))
-        p50, p99 = (float(np.percentile(np.abs(seen), percentile)) for percentile in TARGETS_MS)
-        table.add_row(
-            path.resolve().name,
-            str(seen.size),
-            f"{np.percentile(seen, 50):.1f} ms",
-            f"{np.percentile(seen, 99):.1f} ms",
-            f"{seen.min():.1f} ms",
-            f"{seen.max():.1f} ms",
-            f"{p50 / TARGETS_MS[50]:.2f}",
-            f"{p99 / TARGETS_MS[99]:.2f}",
+def main(run: Path, write: bool) -> None:
+    seen = np.array(list(differences_ms(RunDir.open(run))))
+    figures = (
+        Figure(
+            quantity=f"difference of delays by journal and by the runtime's events, p{percentile}",
+            value=float(np.percentile(np.abs(seen), percentile)),
+            unit="ms",
+            target=target_ms,
+            note=f"{seen.size:,} delays, {seen.min():.1f} to {seen.max():.1f} ms",
         )
-    Console().print(table)
+        for percentile, target_ms in TARGETS_MS.items()
+    )
+    publish("channels", figures, write=write, load_average=load_average())
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", default=[Path("runs/latest")])
-    main(parser.parse_args().runs)
+    parser = options(__doc__)
+    parser.add_argument("run", metavar="RUN", type=Path, nargs="?", default=Path("runs/latest"))
+    main(**vars(parser.parse_args()))

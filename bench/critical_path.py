@@ -1,15 +1,12 @@
 """Duration of a run against its critical path: the longest observed scenario, the consecutive scenarios of a node that
 disturb it, or all starts at the pace of the budget.
 
-python -m bench.critical_path [RUN ...]        (default: runs/latest)
+python -m bench.critical_path [RUN] [--write]        (default: runs/latest)
 """
 
-import argparse
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import Figure, load_average, options, publish
 from crashloop.run.judging import read_history
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
@@ -44,27 +41,23 @@ def critical_ns(plan: Plan, spans: dict[str, Span]) -> int:
     return max(round(plan.launching_s * 1e9), *chains)
 
 
-def main(paths: list[Path]) -> None:
-    table = Table("run", "scope", "scenarios", "first create → last history", "critical path", "÷", "target", box=None)
-    for path in paths:
-        run = RunDir.open(path)
-        plan = run.plan()
-        spans = watched_ns(run, plan)
-        took_ns = max(end for _, end in spans.values()) - min(begin for begin, _ in spans.values())
-        critical = critical_ns(plan, spans)
-        table.add_row(
-            path.resolve().name,
-            plan.scope,
-            str(len(spans)),
-            f"{took_ns / 1e9:.1f} s",
-            f"{critical / 1e9:.1f} s",
-            f"{took_ns / critical:.2f}",
-            f"≤ {TARGETS.get(plan.scope, 1.10)}",
-        )
-    Console().print(table)
+def main(run: Path, write: bool) -> None:
+    opened = RunDir.open(run)
+    plan = opened.plan()
+    spans = watched_ns(opened, plan)
+    took_ns = max(end for _, end in spans.values()) - min(begin for begin, _ in spans.values())
+    critical = critical_ns(plan, spans)
+    ratio = Figure(
+        quantity=f"first create to last history ÷ critical path, {plan.scope}",
+        value=took_ns / critical,
+        target=TARGETS.get(plan.scope, 1.10),
+        note=f"{took_ns / 1e9:.1f} s ÷ {critical / 1e9:.1f} s, {len(spans)} scenarios, "
+        f"{plan.budgets.container_starts_per_s:g} starts a second",
+    )
+    publish(f"critical_path_{plan.scope}", [ratio], write=write, load_average=load_average())
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", default=[Path("runs/latest")])
-    main(parser.parse_args().runs)
+    parser = options(__doc__)
+    parser.add_argument("run", metavar="RUN", type=Path, nargs="?", default=Path("runs/latest"))
+    main(**vars(parser.parse_args()))

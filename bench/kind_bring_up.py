@@ -1,19 +1,16 @@
 """The same clusters on `local` and on `kind`: time to come up, and this suite's part beyond `kind create cluster`.
 
-    python -m bench.kind_bring_up
+    python -m bench.kind_bring_up [--write]
 
 Needs Docker, root, and cached binaries and node image (the first cluster of a machine makes them).
 """
 
-import argparse
 import shlex
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from bench.bring_up import up_and_down_s
+from bench.figures import Figure, load_average, options, publish
 from crashloop.cluster.binaries.ensure import ensure_kind
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
@@ -46,9 +43,8 @@ class TimedKind:
 
 
 def main() -> None:
-    table = Table(
-        "nodes", "local", "kind", "kind ÷ local", "target", "kind create", "ours above it", "target", box=None
-    )
+    write, load = options(__doc__).parse_args().write, load_average()
+    figures = []
     with tempfile.TemporaryDirectory() as folder:
         kind = TimedKind(Path(folder))
         up_and_down_s(1, on="kind", kind_binary=kind.path)  # images and caches
@@ -56,20 +52,23 @@ def main() -> None:
             local_s, _ = up_and_down_s(nodes)
             kind_s, _ = up_and_down_s(nodes, on="kind", kind_binary=kind.path)
             create_s = kind.last_create_s()
-            table.add_row(
-                f"{nodes}",
-                f"{local_s:.1f} s",
-                f"{kind_s:.1f} s",
-                f"{kind_s / local_s:.1f}",
-                f"≥ {target:g}",
-                f"{create_s:.1f} s",
-                f"{kind_s / create_s - 1:.0%}",
-                f"≤ {TARGET_SHARE:.0%}",
+            ratio = Figure(
+                quantity=f"bring-up of {nodes} nodes on kind ÷ on local",
+                value=kind_s / local_s,
+                target=target,
+                more_is_better=True,
+                note=f"{kind_s:.1f} s ÷ {local_s:.1f} s",
             )
-    Console(width=140).print(table)
+            ours = Figure(
+                quantity=f"time above `kind create cluster`, {nodes} nodes",
+                value=100 * (kind_s / create_s - 1),
+                unit="%",
+                target=100 * TARGET_SHARE,
+                note=f"of {create_s:.1f} s",
+            )
+            figures += [ratio, ours]
+    publish("kind_bring_up", figures, write=write, load_average=load)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
     main()

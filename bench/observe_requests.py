@@ -1,11 +1,10 @@
 """Requests of `crashloop observe` to the API server, and its CPU, on a cluster full of crash loops.
 
-    python -m bench.observe_requests [--pods 1000] [--for 60]
+    python -m bench.observe_requests [--pods 1000] [--for 60] [--write]
 
 The API server is the tests' own (suites/selftest/kit/cluster_peer.py); all of its pods crash at a maximum of 10 s.
 """
 
-import argparse
 import sys
 import tempfile
 import threading
@@ -15,9 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import Figure, load_average, options, publish
 from crashloop.observe.run import ObservationRequest, look
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
@@ -59,7 +56,8 @@ def crash(peer: ClusterPeer, pods: int, ended: threading.Event) -> None:
         restart += number == 0
 
 
-def main(pods: int, for_s: float) -> None:
+def main(pods: int, for_s: float, write: bool) -> None:
+    load = load_average()
     now_s = time.time()
     nodes = [node(f"node-{number}") for number in range(NODES)]
     peer = ClusterPeer([nodes], [pod(number, 29, now_s) for number in range(pods)])
@@ -76,25 +74,23 @@ def main(pods: int, for_s: float) -> None:
     watched_s = (seen.finished - seen.started).total_seconds()
     asked = Counter(peer.requests)
     lasting = sum(count for name, count in asked.items() if "watch" in name)
-    table = Table(
-        "pods", "waits seen", "requests in all", "after the first lists, per s", "÷ target", "judged in", box=None
-    )
-    rate = lasting / watched_s
     waits = sum(len(loop.waits) for loop in seen.loops)
-    table.add_row(
-        str(pods),
-        str(waits),
-        str(sum(asked.values())),
-        f"{rate:.3f}",
-        f"{rate / TARGET_REQUESTS_PER_S:.3f}",
-        f"{judged_s:.1f} s CPU",
+    figures = (
+        Figure(
+            quantity=f"requests of `crashloop observe` after its first lists, with {pods:,} crashing pods",
+            value=lasting / watched_s,
+            unit="per s",
+            target=TARGET_REQUESTS_PER_S,
+            note=f"{asked.total()} in all",
+        ),
+        Figure(quantity="CPU of its thread, reading and judging", value=judged_s, unit="s", note=f"{waits:,} waits"),
     )
-    Console().print(table)
-    Console().print(f"verdict: {seen.agreement}")
+    publish("observe_requests", figures, write=write, load_average=load)
+    print(f"verdict: {seen.agreement}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--for", dest="for_s", type=float, default=60.0)
     main(**vars(parser.parse_args()))

@@ -7,7 +7,6 @@ Both work against a control plane without nodes, so that only the API calls are 
 them at PODS_PER_S, CPU of all processes from start to end.
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -20,9 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from bench.figures import Figure, load_average, options, publish
 from crashloop.cluster.provider import ClusterInfo, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.errors import UsageError
@@ -40,6 +38,8 @@ from crashloop.waiting import wait_until
 
 PODS_PER_S, SECONDS = 40, 25
 PODS = PODS_PER_S * SECONDS
+TARGET, TARGET_RATIO = 200.0, 1.3
+CRASHLOOP, KUBE_BURNER_ITSELF = "crashloop (Locust)", "kube-burner"
 NOWHERE = "no-such-node"
 LOAD = Churn(node="storm", rate_per_s=PODS_PER_S, hold_s=0, start_within_s=1, in_flight=100)
 
@@ -133,19 +133,18 @@ def kube_burner_of(environ: Mapping[str, str]) -> Path | None:
     return path
 
 
-def main() -> None:
-    burner = kube_burner_of(os.environ)
-    console = Console(width=120)
-    table = Table("tool", "pods", "lost", "took", "CPU", "pods per CPU second", "÷ the first", box=None)
-    tools: dict[str, Callable[[ClusterInfo, str, Path], Made]] = {"crashloop (Locust)": locust}
+def main(write: bool) -> None:
+    burner, load = kube_burner_of(os.environ), load_average()
+    figures: dict[str, Figure] = {}
+    tools: dict[str, Callable[[ClusterInfo, str, Path], Made]] = {CRASHLOOP: locust}
     if burner is None:
-        console.print(f"kube-burner: not on PATH, and {KUBE_BURNER} names none, so there is no comparison.")
+        print(f"kube-burner: not on PATH, and {KUBE_BURNER} names none, so there is no comparison.")
     else:
-        tools["kube-burner"] = partial(kube_burner, burner)
+        tools[KUBE_BURNER_ITSELF] = partial(kube_burner, burner)
     request = ClusterRequest(name="bench-pods", kubernetes_version=resolve_settings().versions.kubernetes, nodes=())
     cluster = provider("local").up(request, SilentProgress())
     api = KubeApi(cluster.info.kubeconfig, context=cluster.info.context)
-    first, lost = 0.0, 0
+    lost = 0
     try:
         for name, create in tools.items():
             namespace = api.create_namespace(prefix="bench-", labels={})
@@ -154,22 +153,28 @@ def main() -> None:
                 began_s, spent_s = time.monotonic(), cpu_s()
                 made = create(cluster.info, namespace, Path(folder))
                 took_s, spent_s = time.monotonic() - began_s, cpu_s() - spent_s
-            per_s = made.pods / spent_s
-            first, lost = first or per_s, lost + made.lost
-            cells = f"{made.pods:,}", str(made.lost), f"{took_s:.0f} s", f"{spent_s:.1f} s", f"{per_s:.0f}"
-            table.add_row(name, *cells, f"{per_s / first:.2f}")
+            lost += made.lost
+            figures[name] = Figure(
+                quantity=f"pods created and deleted per CPU second by {name}",
+                value=made.pods / spent_s,
+                target=TARGET if name == CRASHLOOP else None,
+                more_is_better=True,
+                note=f"{made.pods:,} pods in {took_s:.0f} s, {made.lost} lost, {spent_s:.1f} s of CPU",
+            )
     finally:
         api.close()
         cluster.down()
-    console.print(table)
+    if burner is not None:
+        ratio = figures[CRASHLOOP].value / figures[KUBE_BURNER_ITSELF].value
+        figures["ratio"] = Figure(quantity="that ratio", value=ratio, target=TARGET_RATIO, more_is_better=True)
     if lost:
         raise SystemExit("No comparison: arrivals were dropped or creates failed, so the loads differ.")
+    publish("pods_per_cpu_second", figures.values(), write=write, load_average=load)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
+    parser = options(__doc__)
     try:
-        main()
+        main(parser.parse_args().write)
     except UsageError as error:
         parser.error(str(error))

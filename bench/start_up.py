@@ -1,11 +1,10 @@
 """CPU time until a command has answered, beside `kubectl --help`, or an empty Python program where kubectl is missing.
 
-    python -m bench.start_up
+    python -m bench.start_up [--write]
 
 One run, in turn: each figure is the least of ROUNDS, children included. On a machine with other work, compare ratios.
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -13,8 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from bench.figures import Figure, load_average, options, publish
 
 ROUNDS = 5
 TARGETS_S = {
@@ -43,23 +41,23 @@ _ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTH
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        prog="python -m bench.start_up", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    write, load = options(__doc__).parse_args().write, load_average()
     program = Path(sys.executable).with_name("crashloop")
     commands = {arguments: [str(program), *arguments] for arguments in TARGETS_S} | {(): baseline()}
     rounds = [{arguments: cpu_s(command) for arguments, command in commands.items()} for _ in range(ROUNDS)]
     least_s = {arguments: min(each[arguments] for each in rounds) for arguments in commands}
-    table = Table("command", "CPU", "÷ target", f"÷ {' '.join([Path(baseline()[0]).name, *baseline()[1:]])}", box=None)
-    for arguments, target_s in TARGETS_S.items():
-        spent_s = least_s[arguments]
-        table.add_row(
-            f"crashloop {' '.join(arguments)}",
-            f"{spent_s:.2f} s",
-            f"{spent_s / target_s:.2f}",
-            f"{spent_s / least_s[()]:.1f}",
+    beside = " ".join((Path(baseline()[0]).name, *baseline()[1:]))
+    figures = (
+        Figure(
+            quantity=f"CPU until `crashloop {' '.join(arguments)}` has answered",
+            value=least_s[arguments],
+            unit="s",
+            target=target_s,
+            note=f"{least_s[arguments] / least_s[()]:.1f} times `{beside}`",
         )
-    Console(width=120).print(table)
+        for arguments, target_s in TARGETS_S.items()
+    )
+    publish("start_up", figures, write=write, load_average=load)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """Lost restarts in a storm of 110 crashing pods, and the cost of recording it.
 
-    python -m bench.storm [RUN ...]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
+    python -m bench.storm [RUN] [--write]             (default: records manifests/stress/storm-110.yaml, about seven minutes)
 
 Missing restarts: restarts that the runtime's events, restartCount and the kubelet's own counter disagree on, and gaps of
 the record. Harness: the runner, its scrapes and the load generator.
 """
 
-import argparse
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import Figure, load_average, options, publish
 from crashloop.progress import default_progress
 from crashloop.report.stress.results import StressResults
 from crashloop.stress.folder import StressDir, published_stress
@@ -26,33 +23,33 @@ def record() -> StressResults:
     return results
 
 
-def row(results: StressResults) -> tuple[str, ...]:
+def figures(results: StressResults) -> tuple[Figure, ...]:
     storm = next(each for each in results.stages if each.name == "storm")
     verdicts = {each.slo: each for each in results.verdicts}
     missing = (verdicts["restarts-conserved"].value or 0) + (verdicts["evidence-complete"].value or 0)
     share = storm.figures["harness_share"]
-    return (
-        results.run,
-        f"{storm.users.get('crashers', 0)}",
-        f"{storm.to_s - storm.from_s:.0f} s",
-        f"{results.totals['restarts']:,.0f}",
-        f"{missing:.0f}",
-        f"{storm.figures['restarts_per_s']:.1f}",
-        f"{storm.figures['host_busy_share']:.2f}",
-        "–" if share is None else f"{share:.3f}",
-        "–" if share is None else f"{share / TARGET_SHARE:.2f}",
+    pods, seconds = storm.users.get("crashers", 0), storm.to_s - storm.from_s
+    found = Figure(
+        quantity=f"restarts lost, {pods} pods that crash at a maximum of 1 s for {seconds:.0f} s",
+        value=missing,
+        target=0,
+        note=f"{results.totals['restarts']:,.0f} restarts, {storm.figures['restarts_per_s']:.1f} a second",
+    )
+    if share is None:
+        return (found,)
+    busy = f"host {storm.figures['host_busy_share']:.0%} busy"
+    of = "CPU of the harness ÷ CPU of kubelet and runtime in that storm"
+    return found, Figure(quantity=of, value=share, target=TARGET_SHARE, note=busy)
+
+
+def main(run: Path | None, write: bool) -> None:
+    load = load_average()
+    publish(
+        "storm", figures(record() if run is None else published_stress(StressDir(run))), write=write, load_average=load
     )
 
 
-def main(paths: list[Path]) -> None:
-    columns = ("run", "crashing pods", "for", "restarts", "missing", "restarts/s", "host busy")
-    table = Table(*columns, "harness ÷ (kubelet + runtime)", "÷ target", box=None)
-    for results in [published_stress(StressDir(path)) for path in paths] or [record()]:
-        table.add_row(*row(results))
-    Console(width=160).print(table)
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*")
-    main(parser.parse_args().runs)
+    parser = options(__doc__)
+    parser.add_argument("run", metavar="RUN", type=Path, nargs="?")
+    main(**vars(parser.parse_args()))

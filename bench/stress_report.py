@@ -1,16 +1,13 @@
 """Time to report a storm, from the evidence on disk to report.html, and the size of the report.
 
-python -m bench.stress_report [RUN ...]     (default: ten minutes of 110 crashing pods, made up)
+python -m bench.stress_report [RUN] [--write]     (default: ten minutes of 110 crashing pods, made up)
 """
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import Figure, load_average, options, publish
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.stress.folder import StressDir
@@ -43,29 +40,31 @@ def made_up(folder: Path) -> StressDir:
     return run.run
 
 
-def main(paths: list[Path]) -> None:
-    table = Table("run", "history events", "judged in", "rendered in", "÷ target", "size", "÷ target", box=None)
+def main(run: Path | None, write: bool) -> None:
+    load = load_average()
     with tempfile.TemporaryDirectory() as folder:
-        for run in [StressDir(path) for path in paths] or [made_up(Path(folder))]:
-            began_s = time.perf_counter()
-            results = judge_run(run)
-            judged_s = time.perf_counter()
-            page = to_html(stress_document(results))
-            taken_s = time.perf_counter() - began_s
-            megabytes = len(page.encode()) / 1e6
-            table.add_row(
-                run.root.name,
-                f"{results.totals['history_events']:,.0f}",
-                f"{judged_s - began_s:.1f} s",
-                f"{taken_s - (judged_s - began_s):.2f} s",
-                f"{taken_s / TARGET_S:.2f}",
-                f"{megabytes:.2f} MB",
-                f"{megabytes / TARGET_MB:.2f}",
-            )
-    Console(width=140).print(table)
+        given = made_up(Path(folder)) if run is None else StressDir(run)
+        began_s = time.perf_counter()
+        results = judge_run(given)
+        judged_s = time.perf_counter() - began_s
+        megabytes = len(to_html(stress_document(results)).encode()) / 1e6
+        taken_s = time.perf_counter() - began_s
+    events = f"{results.totals['history_events']:,.0f} history events"
+    what = "report of ten minutes of 110 crashing pods, made up" if run is None else f"report of {given.root.name}"
+    figures = (
+        Figure(
+            quantity=f"{what}: judged and rendered",
+            value=taken_s,
+            unit="s",
+            target=TARGET_S,
+            note=f"{judged_s:.1f} s of it judged; {events}",
+        ),
+        Figure(quantity=f"{what}: its size", value=megabytes, unit="MB", target=TARGET_MB),
+    )
+    publish("stress_report", figures, write=write, load_average=load)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*")
-    main(parser.parse_args().runs)
+    parser = options(__doc__)
+    parser.add_argument("run", metavar="RUN", type=Path, nargs="?")
+    main(**vars(parser.parse_args()))

@@ -1,18 +1,17 @@
 """CPU of the load generator's watch while thousands of pods come and go, each awaited by a user.
 
-    python -m bench.watch_drain [--pods 5000]
+    python -m bench.watch_drain [--pods 5000] [--write]
 
 The events come over HTTP, one at a time, from a server in the same process, whose CPU counts as well.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
+
+from bench.figures import Figure, load_average, options, publish
 
 TARGET_S = 60.0
 """For 5,000 pods."""
@@ -128,14 +127,14 @@ def drain_cpu_s(number: int) -> float:
     return time.process_time() - began_s
 
 
-def main(pods: int) -> None:
-    spent_s = drain_cpu_s(pods)
-    table = Table("pods", "CPU", "target", "÷ target", box=None)
-    table.add_row(f"{pods:,}", f"{spent_s:.1f} s", f"{TARGET_S:g} s", f"{spent_s / TARGET_S:.3f}")
-    Console().print(table)
+def main(pods: int, write: bool) -> None:
+    load = load_average()
+    what = f"CPU of the load generator's watch while {pods:,} pods come and go, with the server that sends the events"
+    figure = Figure(quantity=what, value=drain_cpu_s(pods), unit="s", target=TARGET_S)
+    publish("watch_drain", [figure], write=write, load_average=load)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--pods", type=int, default=5000)
     main(**vars(parser.parse_args()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bench.figures import PAGE, Figure, Measured, kept, page, worsened
 from bench.page.__main__ import MARK, PAGES, PARTS, newest
 from bench.page.cores import cores
 from bench.page.published import Run, beside, published, write_numbers
@@ -236,3 +237,51 @@ def test_a_run_with_a_name_of_its_own_has_the_published_run_of_its_profile_besid
     assert found.other is not None
     assert found.other.started.day == 21
     assert found.repeats == ()
+
+
+def measured(*figures: Figure) -> Measured:
+    return Measured(
+        bench="some",
+        measured=datetime(2026, 1, 1, tzinfo=UTC),
+        commit="abc",
+        kubernetes_version="1.37.1",
+        host="2 cores",
+        load_average=1.5,
+        figures=figures,
+    )
+
+
+def test_the_page_of_numbers_is_what_the_benches_kept() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(kept())
+
+
+def test_a_figure_stands_beside_its_target_and_the_conditions_of_its_run() -> None:
+    text = page([measured(Figure(quantity="judged", value=2.0, unit="s", target=4.0, note="9 events"))])
+    assert "2026-01-01 00:00 UTC, commit abc, Kubernetes 1.37.1, 2 cores, load average 1.5." in text
+    assert "| judged | 2 s; 9 events | ≤ 4 s | 0.50 |" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "more_is_better", "said"),
+    [
+        (10.0, 12.0, False, None),
+        (10.0, 13.0, False, "some: speed: 13 s is 1.30 times worse than 10 s."),
+        (10.0, 13.0, True, None),
+        (13.0, 10.0, True, "some: speed: 10 s is 1.30 times worse than 13 s."),
+        (0.0, 1.0, False, "some: speed: 1 s is inf times worse than 0 s."),
+        (0.0, 0.0, False, None),
+    ],
+)
+def test_a_figure_that_is_worse_by_more_than_a_quarter_is_named(
+    before: float, now: float, more_is_better: bool, said: str | None
+) -> None:
+    one, other = (
+        measured(Figure(quantity="speed", value=value, unit="s", more_is_better=more_is_better))
+        for value in (before, now)
+    )
+    assert list(worsened([other], [one])) == ([said] if said else [])
+
+
+def test_a_figure_that_is_not_measured_any_more_is_named() -> None:
+    figure = Figure(quantity="speed", value=1.0)
+    assert list(worsened([measured()], [measured(figure)])) == ["some: speed: not measured any more."]
