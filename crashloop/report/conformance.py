@@ -173,7 +173,7 @@ def conformance_document(results: Results) -> Document:
         ),
         headline=said,
         tally=tuple(results.counts.items()),
-        facts=facts_of(results),
+        facts=(*facts_of(results), *((("control", results.control.sentence),) if results.control else ())),
         exit_code=results.exit_code,
         coverage="" if results.coverage is None else results.coverage.sentence,
         sections=(

@@ -168,6 +168,26 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class Control(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge said of a wrong kubelet in the run's own evidence: a recording whose delays were all shortened."""
+
+    requirement: str
+    """That has to be FAIL."""
+    scenario: str = ""
+    container: str = ""
+    outcome: Outcome | None = None
+    """None: no recording of the run shows a delay that was kept, of two seconds or more, by the runtime's events."""
+
+    @property
+    def sentence(self) -> str:
+        if self.outcome is None:
+            return "No recording has a delay that could be shortened."
+        said = {Outcome.FAIL: "was refused by", Outcome.PASS: "was not refused by"}.get(
+            self.outcome, "was left open by"
+        )
+        return f"A copy of {self.scenario} with delays that are 40 % shorter {said} {self.requirement}."
+
+
 class Results(RunResults, frozen=True, kw_only=True):
     """results.json."""
 
@@ -192,6 +212,8 @@ class Results(RunResults, frozen=True, kw_only=True):
     """Of the pods that a verdict other than PASS rests on, worst first."""
     quotes: tuple[Quote, ...] = ()
     """The lines of histories that FAIL, ERROR and INCONCLUSIVE rest on."""
+    control: Control | None = None
+    """None: judged by a release without a control."""
 
     def requirement(self, name: str) -> RequirementText:
         """The requirement of that id. Raises KeyError."""

@@ -24,6 +24,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
+from crashloop.run.control import control_of, refused
 from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import Plan
@@ -92,11 +93,14 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
     """A run is finished when the last of its histories ends, so that judging it again gives the same results."""
     info, known = run.info(), tuple(judged)
     version = KubernetesVersion.parse(plan.kubernetes_version)
+    verdicts = [verdict for each in known for verdict in each.verdicts]
+    control = control_of(run, plan, verdicts)
     results = build_results(
         info,
         plan,
         [
-            *(verdict for each in known for verdict in each.verdicts),
+            *refused(control),
+            *verdicts,
             *of_all_pods(verdict for each in known for verdict in each.everywhere),
             *map(skipped, plan.skipped),
         ],
@@ -117,6 +121,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
         arguments=tuple(map(str, info.settings.get("arguments", ()))),
         timelines=remarkable_timelines(run, plan, results),
         quotes=tuple(_quotes(run, results)),
+        control=control,
     )
 
 

@@ -159,6 +159,11 @@ def judge_scenario(run: RunDir, plan: Plan, name: str, *, deviations: Sequence[D
     )
 
 
+def judge_recorded(plan: Plan, scenario: str, recording: Recording) -> tuple[Verdict, ...]:
+    """The verdicts that hold for every pod, on a recording in the place of a scenario's own; nothing is excused."""
+    return tuple(_everywhere(plan, _History(scenario, recording, Memo()), ()))
+
+
 def _everywhere(plan: Plan, history: _History, excuses: Sequence[Deviation]) -> Iterator[Verdict]:
     """The verdicts of the requirements that hold for every pod, if this is one that was recorded."""
     judgement = next((each for each in plan.judgements if history.scenario in each.histories), None)

@@ -40,6 +40,12 @@ def stretched(lines: Sequence[Line], container: str, shift: Shift) -> list[Line]
     return [line | {"seq": number} for number, (_, line) in enumerate(placed)]
 
 
+def can_be_moved(lines: Iterable[Line], container: str) -> bool:
+    """Whether the runtime's events show restarts of the container, and a reading of all clocks how they belong together."""
+    lines = tuple(lines)
+    return bool(_creates(lines, container)) and any(line["kind"] == "clock" for line in lines)
+
+
 def _later(line: Line, by_ns: int) -> Line:
     return line | {"t_ns": line["t_ns"] + by_ns, "received_ns": line["received_ns"] + by_ns}
 
