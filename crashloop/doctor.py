@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -13,7 +12,7 @@ from crashloop.cluster import processes
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
-from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
+from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, process_start_s
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
 
@@ -29,8 +28,6 @@ Measured: 110 pods at maxContainerRestartPeriod 1s saturated 2 cores at 9.8 rest
 """
 CALM_SHARE = 0.6
 """Share of that rate at which delays stay undisturbed (6 of 9.8 starts/s)."""
-
-_SAMPLES = 40
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,13 +69,14 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 def examine(settings: Settings | None = None) -> Report:
     """Examine this host; takes less than a second."""
-    state_dir = (settings or resolve_settings()).paths.state_dir
+    paths = (settings or resolve_settings()).paths
+    state_dir = paths.state_dir
     pressure = Path("/proc/pressure/cpu")
     return report(
         Findings(
-            host=host_facts(state_dir),
+            host=host_facts(state_dir, paths.cache_dir),
             kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
-            process_start_s=_process_start_s(),
+            process_start_s=process_start_s(),
             cpu_pressure=pressure.read_text() if pressure.exists() else "",
             forward_policy=_forward_policy(),
             docker=docker_facts(),
@@ -128,6 +126,9 @@ def _requirements(findings: Findings) -> Iterator[HostRow]:
     yield HostRow(name="rights", value="root")
     missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
     yield HostRow(name="tools", value=missing)
+    yield HostRow(name="namespaces", value="can be made")
+    yield HostRow(name="network links", value="can be made")
+    yield HostRow(name="cache folder", value="programs run from it")
     yield HostRow(name="overlay", value="in the kernel, or a module of it")
     yield HostRow(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
     yield HostRow(name="cgroups", value=f"v{host.cgroups.version}")
@@ -191,16 +192,6 @@ def _docker(facts: DockerFacts) -> HostRow:
     if problem is None:
         return HostRow(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
     return HostRow(name=problem.subject, state="warn", value="none for --provider kind", advice=problem.text)
-
-
-def _process_start_s() -> float:
-    """The shortest of many times, without the effect of other programs."""
-    times = []
-    for _ in range(_SAMPLES):
-        began = time.perf_counter()
-        processes.run(["true"], describe="starting a process", timeout_s=10)
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def _forward_policy() -> str:

@@ -4,13 +4,16 @@ Linux allows a user few inotify instances by default, and the nodes of every pro
 """
 
 import os
+import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import psutil
 
+from crashloop.cluster import processes
 from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
@@ -44,6 +47,28 @@ def require_none(problems: Iterable[Problem], *, failure: str, alternative: str)
     rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in problems)
     if rows:
         raise PrerequisiteError(f"{failure}\n{rows}\n{alternative}")
+
+
+_STARTS = 40
+USUAL_START_S = 0.002
+"""Three times what the machine of docs/numbers.md needs to start and end a process."""
+MOST_SLOWNESS = 20.0
+
+
+@cache
+def process_start_s() -> float:
+    """Time in which this program starts and ends a process: the shortest of many, without the effect of other programs."""
+    times = []
+    for _ in range(_STARTS):
+        began = time.perf_counter()
+        processes.run(["true"], describe="starting a process", timeout_s=10)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def slowness() -> float:
+    """What waits are multiplied by on this host: 1 at a usual speed, up to MOST_SLOWNESS."""
+    return min(max(process_start_s() / USUAL_START_S, 1.0), MOST_SLOWNESS)
 
 
 CONTROL_PLANE_INOTIFY = 4
