@@ -18,7 +18,7 @@ export TAG ?=
 # Without it every process, and there are many, compiles this project again: 2 to 8 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike guest soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants bugs rewriter bench matrix diff summary dist krew image publish down
+.PHONY: help arm setup python tools browser binaries conformance conformance-full test lint generated workflows selftest selftest-whole docs provider quick versions kind kindlike guest soak stress stress-full stress-judged stress-soak stress-suite quality wheel-test mutants bugs rewriter bench matrix diff summary dist krew image publish down
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -143,6 +143,10 @@ bugs: setup rewriter ## Bugs that upstream had, put back into the kubelet, live 
 
 rewriter: ## Test the Go program that makes the mutants (needs Go)
 	cd mutants/rewriter && test -z "$$(gofmt -l .)" && go vet ./... && go test ./...
+
+arm: ## Compile this project's Go programs for arm64 (needs Go; ten minutes the first time)
+	for module in crashloop/cluster/kube_build mutants/rewriter suites/selftest/model/client_go; do \
+	  (cd $$module && GOARCH=arm64 CGO_ENABLED=0 go build -mod=readonly -tags providerless -o /dev/null .) || exit 1; done
 
 bench: conformance ## Measure the figures of docs/numbers.md and write the page (about 15 minutes); 1 if one is worse by more than a quarter
 	@# kind needs Docker, and status_writes measures what predictions use.

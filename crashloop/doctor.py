@@ -4,7 +4,6 @@ import platform
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Literal
 
 import msgspec
@@ -14,7 +13,7 @@ from crashloop.cluster import processes
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
 from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
-from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
+from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, process_start
 from crashloop.processors import available_processors
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
@@ -34,8 +33,6 @@ TWO_CORES_PER_S = 9.8
 CALM_SHARES = {Scope.QUICK: 0.6, Scope.FULL: 0.4, Scope.SOAK: 0.4, Scope.VERSIONS: 0.6}
 """Share of that rate at which delays stay undisturbed: the longest scenarios of a wide scope leave time for a calmer pace."""
 MOST_NODES_PER_CORE = 6
-
-_SAMPLES = 40
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +74,14 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 def examine(settings: Settings | None = None) -> Report:
     """Examine this host; takes less than a second."""
-    state_dir = (settings or resolve_settings()).paths.state_dir
+    paths = (settings or resolve_settings()).paths
+    state_dir = paths.state_dir
     pressure = Path("/proc/pressure/cpu")
     return report(
         Findings(
-            host=host_facts(state_dir),
+            host=host_facts(state_dir, paths.cache_dir),
             kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
-            process_start_s=_process_start_s(),
+            process_start_s=process_start().cpu_s,
             cpu_pressure=pressure.read_text() if pressure.exists() else "",
             forward_policy=_forward_policy(),
             docker=docker_facts(),
@@ -122,7 +120,7 @@ def report(findings: Findings) -> Report:
 def measured_budgets(scope: Scope) -> Budgets:
     """What this host can carry at once in a run of that scope; takes less than a tenth of a second."""
     available = psutil.virtual_memory().available
-    return budgets_of(available_processors(), available, _process_start_s(), CALM_SHARES[scope])
+    return budgets_of(available_processors(), available, process_start().cpu_s, CALM_SHARES[scope])
 
 
 def budgets_elsewhere(scope: Scope, live_pods: int) -> Budgets:
@@ -146,6 +144,9 @@ def _requirements(findings: Findings) -> Iterator[HostRow]:
     yield HostRow(name="rights", value="root")
     missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
     yield HostRow(name="tools", value=missing)
+    yield HostRow(name="namespaces", value="can be made")
+    yield HostRow(name="network links", value="can be made")
+    yield HostRow(name="cache folder", value="programs run from it")
     yield HostRow(name="overlay", value="in the kernel, or a module of it")
     yield HostRow(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")
     yield HostRow(name="cgroups", value=f"v{host.cgroups.version}")
@@ -209,22 +210,6 @@ def _docker(facts: DockerFacts) -> HostRow:
     if problem is None:
         return HostRow(name="docker", value=f"{facts.server} at {facts.address}, for --provider kind")
     return HostRow(name=problem.subject, state="warn", value="none for --provider kind", advice=problem.text)
-
-
-def _process_start_s() -> float:
-    """The least of many: on a busy host a process waits for its turn, and finds cold caches."""
-    times_s = []
-    for _ in range(_SAMPLES):
-        began_s = _cpu_s()
-        processes.run(["true"], describe="starting a process", timeout_s=10)
-        times_s.append(_cpu_s() - began_s)
-    return min(times_s)
-
-
-def _cpu_s() -> float:
-    """CPU time of this process and of the children that have ended."""
-    used = (getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _forward_policy() -> str:

@@ -78,11 +78,23 @@ class Versions(msgspec.Struct, frozen=True, kw_only=True):
     """For the provider `kind`; --kind-binary for another one."""
 
 
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a cluster waits for its parts."""
+
+    ready_s: float = 60.0
+    """Seconds until a part of a local cluster that runs and is not ready counts as failed; longer on a host that starts processes
+    slowly (crashloop.cluster.prerequisites.slowness).
+
+    Default 60: on two idle cores the slowest part takes 5. CRASHLOOP_READY_S.
+    """
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings, as resolved."""
 
     paths: Paths
     downloads: Downloads = Downloads()
+    waits: Waits = Waits()
     versions: Versions = Versions()
 
     def as_json(self) -> dict[str, Any]:
@@ -109,6 +121,7 @@ CHOICES = {
     "github_url": Choice("downloads", "github_url", str),
     "first_answer_s": Choice("downloads", "first_answer_s", float),
     "stall_s": Choice("downloads", "stall_s", float),
+    "ready_s": Choice("waits", "ready_s", float),
     "kubernetes_version": Choice("versions", "kubernetes", str),
 }
 """By the name of the option; docs/environment.md describes them."""
@@ -130,6 +143,7 @@ def resolve_settings(
     chosen: dict[str, dict[str, Any]] = {
         "paths": {"cache_dir": platformdirs.user_cache_path(APP), "state_dir": _default_state_dir()},
         "downloads": {},
+        "waits": {},
         "versions": {},
     }
     for name, choice in CHOICES.items():
@@ -144,6 +158,7 @@ def resolve_settings(
     settings = Settings(
         paths=Paths(**chosen["paths"]),
         downloads=Downloads(**chosen["downloads"]),
+        waits=Waits(**chosen["waits"]),
         versions=Versions(**chosen["versions"]),
     )
     _check(settings)

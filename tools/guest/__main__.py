@@ -1,6 +1,7 @@
 """Boots the guest, waits for its steps and says what they left; runs/<UTC time>-guest has their logs.
 
 python -m tools.guest [--build] [STEP ...]     # no step: all of them
+python -m tools.guest --script FILE            # a shell script of yours in their place
 
 Exit codes: 0; 1 if a step failed or something was left; 70 if the guest cannot be built or does not come up.
 """
@@ -8,6 +9,7 @@ Exit codes: 0; 1 if a step failed or something was left; 70 if the guest cannot 
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from crashloop.settings import resolve_settings
 from crashloop.verdict import ExitCode
 from crashloop.waiting import wait_until
 from tools.guest.build import CHECKOUT, kernel, root_image
-from tools.guest.recipe import BOOT_S, STEPS, Ended, kernel_command, verdict
+from tools.guest.recipe import BOOT_S, OWN, STEPS, Ended, kernel_command, verdict
 
 END_S = 120.0
 """For what the guest does beside its steps."""
@@ -37,8 +39,11 @@ def main() -> int:
         prog="tools.guest", description="Run crashloop in a guest with cgroup v2 and systemd."
     )
     parser.add_argument("--build", action="store_true", help="build what the cache lacks, and start nothing")
+    parser.add_argument("--script", type=Path, metavar="FILE", help="run a shell script in the place of the steps")
     parser.add_argument("steps", nargs="*", metavar="STEP", help=", ".join(step.name for step in STEPS))
     arguments = parser.parse_args()
+    if unknown := set(arguments.steps) - {step.name for step in STEPS}:
+        parser.error(f"no step {', '.join(sorted(unknown))}; steps are {', '.join(step.name for step in STEPS)}")
     steps = [step for step in STEPS if not arguments.steps or step.name in arguments.steps]
     try:
         settings, progress = resolve_settings(), default_progress()
@@ -49,6 +54,9 @@ def main() -> int:
             return ExitCode.OK
         share = settings.paths.runs_dir.resolve() / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-guest"
         share.mkdir(parents=True)
+        if arguments.script:
+            steps = [OWN]
+            shutil.copy(arguments.script, share / OWN.name)
         (share / "only").write_text(" ".join(step.name for step in steps))
         with progress.step(f"guest: {', '.join(step.name for step in steps)}"):
             _run(
@@ -60,6 +68,8 @@ def main() -> int:
     except CrashloopError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.ERROR
+    if arguments.script:
+        sys.stdout.write((share / f"{OWN.name}.log").read_text(errors="replace"))
     ended = [msgspec.json.decode(line, type=Ended) for line in (share / "steps.jsonl").read_bytes().splitlines()]
     for end in ended:
         sys.stdout.write(f"{end.name}: exit code {end.exit_code} after {end.seconds:g} s\n")

@@ -27,6 +27,7 @@ from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, N
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
 from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
 from crashloop.errors import ClusterError, ProcessEnded
+from crashloop.settings import Waits
 from crashloop.waiting import WaitTimeout, wait_until
 
 HOLDER_ROLE = "holder"
@@ -35,8 +36,10 @@ HOLDER_ROLE = "holder"
 class Machinery:
     """Starts the processes of one cluster and writes each into the ledger."""
 
-    def __init__(self, layout: ClusterLayout) -> None:
+    def __init__(self, layout: ClusterLayout, *, ready_s: float = Waits().ready_s) -> None:
+        """`ready_s`: how long a process may run without being ready."""
         self.layout = layout
+        self.ready_s = ready_s
         self.ledger = Ledger(layout.root)
         self.starter = Starter(layout.root)
 
@@ -177,9 +180,6 @@ class Admin:
                 raise
 
 
-API_READY_S = 60.0
-NODE_READY_S = 60.0
-RUNTIME_READY_S = 30.0
 _POLL_S = 0.05
 _AT_ONCE = 16
 
@@ -198,6 +198,7 @@ class BringUp:
         machinery, layout = self._machinery, self._machinery.layout
         machinery.write(plan.folders, plan.files)
         machinery.ledger.add(HostLink(name=plan.network.host_link, alias=str(layout.root)))
+        cgroups.make(self._cgroup_host, f"{cgroups.PARENT}/{layout.root.name}")
         wire_hub(machinery.hold(HUB, layout.log("namespaces")), plan.network, alias=str(layout.root))
 
     def certificates(self, plan: ControlPlanePlan, *, cluster: str) -> None:
@@ -237,7 +238,6 @@ class BringUp:
             subject="control plane",
             processes=started,
             blame=api_server,
-            timeout_s=API_READY_S,
         )
         self._api_ready.set()
         started += [(process, self._machinery.start(process)) for process in plan.once_ready]
@@ -248,7 +248,6 @@ class BringUp:
             subject="control plane",
             processes=started,
             blame=plan.once_ready[0],
-            timeout_s=API_READY_S,
         )
 
     def _node(self, plan: NodePlan, admin: Admin) -> None:
@@ -267,7 +266,6 @@ class BringUp:
             subject=subject,
             processes=[(plan.kubelet, kubelet)],
             blame=plan.kubelet,
-            timeout_s=NODE_READY_S,
         )
 
     def start_runtime(self, plan: NodePlan, *, subject: str, images: bool = True) -> None:
@@ -283,17 +281,16 @@ class BringUp:
             subject=subject,
             processes=[(plan.runtime, runtime)],
             blame=plan.runtime,
-            timeout_s=RUNTIME_READY_S,
         )
         if images:
-            processes.run(plan.import_images, describe=f"{subject}: image import", timeout_s=RUNTIME_READY_S)
+            processes.run(plan.import_images, describe=f"{subject}: image import", timeout_s=machinery.ready_s)
 
     def _wait_for_api(self, subject: str) -> None:
         def ready() -> bool:
             self._stop_if_given_up(subject)
             return self._api_ready.is_set()
 
-        wait_until(f"{subject}: the API server", ready, timeout_s=API_READY_S, every_s=_POLL_S)
+        wait_until(f"{subject}: the API server", ready, timeout_s=self._machinery.ready_s, every_s=_POLL_S)
 
     def _until(
         self,
@@ -303,7 +300,6 @@ class BringUp:
         subject: str,
         processes: list[tuple[ProcessPlan, Daemon]],
         blame: ProcessPlan,
-        timeout_s: float,
         not_yet: type[Exception] = RequestFailed,
     ) -> None:
         def probed() -> bool:
@@ -313,7 +309,7 @@ class BringUp:
             return probe()
 
         try:
-            wait_until(condition, probed, timeout_s=timeout_s, every_s=_POLL_S, not_yet=not_yet)
+            wait_until(condition, probed, timeout_s=self._machinery.ready_s, every_s=_POLL_S, not_yet=not_yet)
         except WaitTimeout as error:
             raise ClusterError(f"{subject}: {error}\n{log_excerpt(blame)}") from error
 

@@ -6,15 +6,19 @@ A kubelet's `cgroupRoot` must exist before it starts: in every v1 hierarchy, wit
 A cluster keeps to the CPUs of the process that makes it (`taskset --cpu-list 0 crashloop ...`). What it starts inherits
 them, but a process that enters a cgroup takes the CPUs of that: so the cluster's cgroup gets the same ones.
 
-The cgroup at the top weighs what a thread of this process weighs if that is in the root cgroup: containers and the
-kubelets that start them share the CPU alike at every niceness. Below another cgroup, such as a slice of systemd, all
-kubelets together weigh what their cgroup weighs: a heavier neighbour would starve them, so the top keeps its default.
+The cgroup at the top weighs what a thread of this process weighs: containers and the kubelets that start them share the CPU
+alike at every niceness. That holds for kubelets in the root cgroup. Elsewhere, such as in a slice of systemd, they together weigh
+what their cgroup weighs, and its limits and its end are theirs. So on v2 the process that makes a cluster moves into a cgroup
+beside those of the clusters, and what it starts is there, too, until the last cluster is removed. On v1 the top keeps its
+default then, since a heavier one would starve its kubelets.
+
+In a container the root that it sees is an ordinary cgroup, which hands nothing down while processes are in it: they all move.
 """
 
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 import msgspec
@@ -25,16 +29,31 @@ from crashloop.waiting import wait_until
 
 _CPUS = "cpuset.cpus"
 _CPUSET_FILES = (_CPUS, "cpuset.mems")
+PARENT = "crashloop"
+DAEMONS = f"{PARENT}/_daemons"
+"""Where daemons and recorder are, unless they are in the root cgroup; no cluster has such a name."""
+_DAEMONS_WEIGHT = 1000
+"""As ten clusters: on the root cgroup each thread of a kubelet weighs as much as all containers."""
+UNIFIED = "/sys/fs/cgroup"
+"""Where kubelet and runc look for v2 (IsCgroup2UnifiedMode of opencontainers/cgroups), whatever else is mounted elsewhere."""
 _CLUSTER_LEVEL = 1
 """A cgroup's path is the project's name, the cluster's and the node's."""
 _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 """Weights on cgroup v1 and v2, with their default."""
-_NEEDED_V2 = ("cpuset", "cpu", "memory", "pids")
+NEEDED = ("cpu", "cpuset", "memory", "pids")
+"""Controllers without which no kubelet starts a pod."""
 MADE_WITHIN_S = 1.0
 
 
+_home = "/"
+"""The cgroup that this process was in before it entered DAEMONS."""
+
+
 class MissingControllers(ClusterError):
-    """A cgroup has not all controllers. It may pass: systemd takes them back until a cgroup below hands them down."""
+    """A cgroup has not all controllers, or cannot hand them down.
+
+    It may pass: systemd takes them back until a cgroup below hands them down, and processes come back while a cluster is removed.
+    """
 
 
 class CgroupHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +69,11 @@ def detect(mounts: str) -> CgroupHost:
     """Read the text of /proc/self/mounts. Pure."""
     rows = [line.split() for line in mounts.splitlines()]
     found = {kind: [row[1] for row in rows if row[2] == kind] for kind in ("cgroup", "cgroup2")}
+    if [row[2] for row in rows if row[1] == UNIFIED][-1:] == ["cgroup2"]:
+        return CgroupHost(version=2, mounts=(UNIFIED,))
     if found["cgroup"]:
         return CgroupHost(version=1, mounts=tuple(dict.fromkeys(found["cgroup"] + found["cgroup2"])))
-    return CgroupHost(version=2, mounts=tuple(found["cgroup2"][:1]))
+    return CgroupHost(version=2, mounts=())
 
 
 def cgroup_host() -> CgroupHost:
@@ -66,47 +87,114 @@ def make(host: CgroupHost, path: str) -> None:
     Retries if another cluster, being removed at this moment, removes the shared parent, or if systemd takes controllers back.
     Raises ClusterError if it cannot be made.
     """
+    cpus = os.sched_getaffinity(0)
 
     def made() -> bool:
+        own = Path("/proc/self/cgroup").read_text()
+        if host.version == 2:
+            _enter(Path(host.mounts[0]), own_path(own))
         for mount in host.mounts:
-            _make_below(Path(mount), path, version=host.version)
+            _make_below(Path(mount), path, version=host.version, cpus=cpus)
+        if host.version == 2 or in_root_cgroup(own):
+            for mount in host.mounts:
+                _weigh(Path(mount, PARENT))
         return True
 
     wait_until(
         f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, not_yet=(FileNotFoundError, MissingControllers)
     )
+    if os.sched_getaffinity(0) != cpus:  # before Linux 6.2 a thread takes all CPUs of a cgroup that it enters
+        for thread in Path("/proc/self/task").iterdir():
+            os.sched_setaffinity(int(thread.name), cpus)
 
 
-def _make_below(folder: Path, path: str, *, version: int) -> None:
-    top = folder / Path(path).parts[0]
+def _make_below(folder: Path, path: str, *, version: int, cpus: Set[int]) -> None:
     for level, part in enumerate(Path(path).parts):
         if version == 2:
             _hand_down(folder)
         child = folder / part
         child.mkdir(exist_ok=True)
         if level == _CLUSTER_LEVEL:
-            _keep_to_own_cpus(child)
+            _keep_to(cpus, child)
         for name in _CPUSET_FILES:
             if version == 1 and (folder / name).exists() and not (child / name).read_text().strip():
                 (child / name).write_text((folder / name).read_text())
         folder = child
     if version == 2:
         _hand_down(folder)
-    if in_root_cgroup(Path("/proc/self/cgroup").read_text(), version=version):
-        _weigh(top)
 
 
-def in_root_cgroup(own: str, *, version: int) -> bool:
-    """Whether a process shares the CPU as a thread of the root cgroup, by the text of its /proc/PID/cgroup (cgroups(7)). Pure."""
+def own_path(own: str) -> str:
+    """Path of a process in the v2 hierarchy, by the text of its /proc/PID/cgroup (cgroups(7)); the root's without one. Pure."""
+    return next((line.removeprefix("0::") for line in own.splitlines() if line.startswith("0::")), "/")
+
+
+def in_root_cgroup(own: str) -> bool:
+    """Whether a process shares the CPU as a thread of v1's root cgroup, by the text of its /proc/PID/cgroup. Pure."""
     rows = [line.split(":", 2) for line in own.splitlines()]
-    cpu = "" if version == 2 else "cpu"
-    return all(path == "/" for _, controllers, path in rows if cpu in controllers.split(","))
+    return all(path == "/" for _, controllers, path in rows if "cpu" in controllers.split(","))
 
 
-def _keep_to_own_cpus(folder: Path) -> None:
+def is_ordinary(root: Path) -> bool:
+    """Whether the root of the hierarchy that is seen here is none for the kernel, but the cgroup of a container."""
+    return (root / "cgroup.type").exists()
+
+
+def _enter(root: Path, own: str) -> None:
+    """Move this process beside the clusters' cgroups, unless it is in the kernel's root, and what a container's root holds."""
+    global _home
+    is_container = is_ordinary(root)
+    if own == "/" and not is_container:
+        return
+    leaf = root / DAEMONS
+    leaf.mkdir(parents=True, exist_ok=True)
+    if own != f"/{DAEMONS}" and not own.startswith("/../"):  # as it is shown to a process from outside of a container
+        _home = own
+        _move([os.getpid()], leaf)
+    if is_container:
+        _move(_members(root), leaf)
+
+
+def _members(folder: Path) -> list[int]:
+    """Without those of other PID namespaces, which are all called 0."""
+    return [int(line) for line in (folder / "cgroup.procs").read_text().split() if line != "0"]
+
+
+def _move(pids: Iterable[int], folder: Path) -> None:
+    for pid in pids:
+        try:
+            (folder / "cgroup.procs").write_text(str(pid))
+        except ProcessLookupError:
+            continue
+        except OSError as error:
+            raise MissingControllers(f"cgroup {folder}: process {pid} cannot enter it ({error.strerror}).") from error
+
+
+def leave(host: CgroupHost) -> None:
+    """Give up the cgroup at the top after the last cluster; who is in that of the daemons goes where this process came from."""
+    if host.version == 1:
+        remove_if_empty(host, PARENT)
+        return
+    root = Path(host.mounts[0])
+    top, leaf = root / PARENT, root / DAEMONS
+    if not top.exists() or any(folder != leaf for folder in top.iterdir() if folder.is_dir()):
+        return
+    with contextlib.suppress(OSError, MissingControllers):
+        left = _members(leaf)
+        if left and _home == "/" and is_ordinary(root):
+            for folder in (top, root):
+                for controller in (folder / "cgroup.subtree_control").read_text().split():
+                    (folder / "cgroup.subtree_control").write_text(f"-{controller}")
+        home = root / _home.lstrip("/")
+        _move(left, home if home.exists() else root)
+    for path in (DAEMONS, PARENT):
+        remove_if_empty(host, path)
+
+
+def _keep_to(cpus: Set[int], folder: Path) -> None:
     file = folder / _CPUS
     if file.exists() and not file.read_text().strip():
-        file.write_text(",".join(map(str, sorted(os.sched_getaffinity(0)))))
+        file.write_text(",".join(map(str, sorted(cpus))))
 
 
 def _weigh(folder: Path) -> None:
@@ -115,6 +203,9 @@ def _weigh(folder: Path) -> None:
         file, due = folder / name, int(default * weight())
         if file.exists() and int(file.read_text()) < due:
             file.write_text(str(due))
+    daemons = folder.parent / DAEMONS / "cpu.weight"
+    if daemons.exists():
+        daemons.write_text(str(_DAEMONS_WEIGHT))
 
 
 def processes(host: CgroupHost, path: str) -> set[int]:
@@ -157,7 +248,7 @@ def remove_if_empty(host: CgroupHost, path: str) -> None:
 
 def _hand_down(folder: Path) -> None:
     available = (folder / "cgroup.controllers").read_text().split()
-    missing = [name for name in _NEEDED_V2 if name not in available]
+    missing = [name for name in NEEDED if name not in available]
     if missing:
         raise MissingControllers(
             f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, but a kubelet needs them.\n"
@@ -169,9 +260,9 @@ def _hand_down(folder: Path) -> None:
         try:
             (folder / "cgroup.subtree_control").write_text(controller)
         except OSError as error:
-            if controller[1:] in _NEEDED_V2:
-                raise ClusterError(
-                    f"cgroup {folder}: controller {controller[1:]} cannot be delegated ({error.strerror}).\n"
+            if controller[1:] in NEEDED:
+                raise MissingControllers(
+                    f"cgroup {folder}: controller {controller[1:]} cannot be handed down ({error.strerror}).\n"
                     "In a container, run with the host's cgroup namespace (docker run --cgroupns=host --privileged)."
                 ) from error
 

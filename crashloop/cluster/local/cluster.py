@@ -21,6 +21,7 @@ from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_pla
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
+from crashloop.cluster.prerequisites import slowness
 from crashloop.cluster.processes import run, signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import UsageError
@@ -74,7 +75,6 @@ def _end_candidate(plan: NodePlan, machinery: Machinery) -> None:
 
 
 STOPS_WITHIN_S = 30.0
-RUNS_WITHIN_S = 30.0
 IMPORTED_WITHIN_S = 300.0
 TAKEN = ".taken"
 """Suffix of a file that the runtime overlooks."""
@@ -97,7 +97,7 @@ class LocalCluster:
         self._store = store
         self._kubelets = kubelets
         self._settings = settings
-        self._machinery = Machinery(blueprint.layout)
+        self._machinery = Machinery(blueprint.layout, ready_s=settings.waits.ready_s * slowness())
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
         self._indices = {node.index for node in blueprint.nodes}
@@ -293,7 +293,11 @@ class LocalCluster:
             return accepts(address)
 
         wait_until(
-            f"{process.role} of {process.node} to answer", runs, timeout_s=RUNS_WITHIN_S, every_s=0.05, not_yet=OSError
+            f"{process.role} of {process.node} to answer",
+            runs,
+            timeout_s=self._machinery.ready_s,
+            every_s=0.05,
+            not_yet=OSError,
         )
 
     def _remove(self, plan: NodePlan) -> None:

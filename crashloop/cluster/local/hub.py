@@ -34,7 +34,6 @@ from crashloop.spec.control_plane import Component
 from crashloop.waiting import wait_until
 
 COMPONENT_STOPS_WITHIN_S = 30.0
-COMPONENT_ANSWERS_WITHIN_S = 120.0
 
 
 class LocalOutages:
@@ -65,7 +64,7 @@ class LocalOutages:
         wait_until(
             f"the API server to answer with {component}",
             answers,
-            timeout_s=COMPONENT_ANSWERS_WITHIN_S,
+            timeout_s=2 * self._machinery.ready_s,
             not_yet=RequestFailed,
         )
 
@@ -80,9 +79,6 @@ class LocalOutages:
         gates = {**blueprint.feature_gates, **feature_gates}
         planned = control_plane_plan(msgspec.structs.replace(blueprint, feature_gates=gates)).first
         return next(each for each in planned if each.role == component)
-
-
-REGISTRY_ANSWERS_WITHIN_S = 60.0
 
 
 class LocalRegistry:
@@ -141,7 +137,7 @@ class LocalRegistry:
             return accepts((hub, REGISTRY_PORT))
 
         wait_until(
-            "the image registry to answer", answers, timeout_s=REGISTRY_ANSWERS_WITHIN_S, every_s=0.05, not_yet=OSError
+            "the image registry to answer", answers, timeout_s=self._machinery.ready_s, every_s=0.05, not_yet=OSError
         )
 
     def _plan(self) -> ProcessPlan:
@@ -152,7 +148,6 @@ class LocalRegistry:
         return ProcessPlan(role="registry", node=HUB, namespace=HUB, argv=argv, log=str(log))
 
 
-STATE_METRICS_KNOWS_WITHIN_S = 60.0
 STATE_METRICS_STOPS_WITHIN_S = 30.0
 
 
@@ -181,7 +176,7 @@ class LocalStateMetrics:
                 return wait_until(
                     f"kube-state-metrics to know pod {pod_uid}",
                     answer,
-                    timeout_s=STATE_METRICS_KNOWS_WITHIN_S,
+                    timeout_s=self._machinery.ready_s,
                     not_yet=(OSError, HTTPException),
                 )
             finally:

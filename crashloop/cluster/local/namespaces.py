@@ -14,13 +14,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+from typing import TypeVar
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
+from crashloop.cluster import processes
 from crashloop.cluster.host_settings import HOST_FOLDERS
 from crashloop.cluster.local.layout import Network
+from crashloop.errors import PrerequisiteError
 
+T = TypeVar("T")
 _BRIDGE = "bridge"
 _NODE_LINK = "eth0"
 _UPLINK = "host"
@@ -57,6 +61,38 @@ HOLDER = (
     "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity",
 )
 """Argument vector of a holder; it prints `ready` once its namespaces are made."""
+
+
+_TRIAL = (*HOLDER[:-1], "mount -t tmpfs crashloop /run; echo 1 >/proc/sys/net/ipv4/ip_forward")
+"""What a holder does that a host may forbid."""
+
+
+def try_namespaces() -> str:
+    """Make a holder's namespaces for a moment; the last line that was printed if that fails, otherwise an empty text."""
+    try:
+        processes.run(_TRIAL, describe="namespaces", timeout_s=10.0)
+    except processes.CommandFailed as error:
+        return (error.output.strip().splitlines() or ["nothing"])[-1]
+    except PrerequisiteError:
+        return ""  # without the tool, whose absence is told
+    return ""
+
+
+def try_links() -> str:
+    """Make a cable and a bridge in a namespace that ends at once; the error's text if that fails, otherwise an empty one."""
+
+    def make() -> str:
+        try:
+            if _LIBC.unshare(_CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+            with IPRoute() as netlink:
+                netlink.link("add", ifname=_BRIDGE, kind="bridge")
+                netlink.link("add", ifname=_NODE_LINK, kind="veth", peer=_UPLINK)
+        except (OSError, NetlinkError) as error:
+            return str(error)
+        return ""
+
+    return _in_thread(make)
 
 
 def enter(holder: int, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,8 +185,12 @@ def _inside(holder: int, work: Callable[[IPRoute], None]) -> None:
         with IPRoute() as netlink:
             work(netlink)
 
+    _in_thread(enter_and_work)
+
+
+def _in_thread(work: Callable[[], T]) -> T:
     with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(enter_and_work).result()
+        return pool.submit(work).result()
 
 
 def _index(netlink: IPRoute, name: str) -> int:

@@ -17,6 +17,7 @@ from crashloop.cluster.kubelets import (
     drop_in_files,
     kubelet_config,
 )
+from crashloop.cluster.local.cgroups import PARENT
 from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, LinkPlan, NodePlan, ProcessPlan
 from crashloop.cluster.node_files import CONTAINERD_1, NodeLayout, cni_conflist, containerd_toml, hosts_toml
@@ -25,7 +26,6 @@ from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name
 
-CGROUP_PARENT = "crashloop"
 NODE_USER = "system:node:"
 """Before a node's name: the user whom the authorizer Node knows as its kubelet."""
 RUNTIME = "containerd"
@@ -69,7 +69,7 @@ def node_plan(
     # A process is called like its file, and those of a kubelet are found by that name (crashloop.cluster.processes).
     is_named = Path(kubelet.path).name == KUBELET
     program = kubelet.path if is_named else str(layout.kubelet_program)
-    cgroup = f"{CGROUP_PARENT}/{blueprint.cluster}/{place.name}"
+    cgroup = f"{PARENT}/{blueprint.cluster}/{place.name}"
     config = kubelet_config(
         KubeletSetting(
             layout=layout,

@@ -14,10 +14,11 @@ import msgspec
 import psutil
 
 from crashloop.cluster import processes
-from crashloop.cluster.local.cgroups import CgroupHost, cgroup_host
+from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host
 from crashloop.cluster.local.credentials import LONGEST_COMMON_NAME
 from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, MOST_NODES, ClusterLayout
+from crashloop.cluster.local.namespaces import try_links, try_namespaces
 from crashloop.cluster.local.node import NODE_USER
 from crashloop.cluster.prerequisites import (
     CONTROL_PLANE_INOTIFY,
@@ -52,24 +53,34 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     """sys.platform."""
     root: bool
+    user_namespace: bool
+    """Whether this process is in another user namespace than the kernel's first."""
     capabilities: int
     """Effective capabilities of this process, a bit each (capabilities(7))."""
     missing_tools: tuple[str, ...]
     can_install: bool
     """Whether apt-get can install plain tools."""
     cgroups: CgroupHost
+    cgroups_writable: bool
     controllers: frozenset[str]
+    namespaces: str
+    """What a trial of a node's namespaces printed; empty if it worked or this user is not root."""
+    links: str
+    """What a trial of a node's network printed; the same."""
     overlay: Support
     """Of file systems of that type, in which containers run."""
     release: str
     """Of the kernel."""
     state_filesystem: str
+    state_writable: bool
     state_free: int
     memory_available: int
     cores: int
     inotify: Inotify
+    not_executable: tuple[str, ...]
+    """Folders that this program starts programs from, on file systems that are mounted noexec."""
     kernel_messages: bool
-    """Whether /dev/kmsg exists; the kubelet's watcher of out-of-memory kills does not start without it."""
+    """Whether root can read /dev/kmsg; the kubelet's watcher of out-of-memory kills does not start without it."""
 
 
 def _is_visible(folder: Path) -> bool:
@@ -80,28 +91,57 @@ def _is_visible(folder: Path) -> bool:
         return False
 
 
-def host_facts(state_dir: Path) -> HostFacts:
+def _existing(folder: Path) -> Path:
+    """The folder, or the one above it in which it would be made."""
+    return next(each for each in (folder, *folder.parents) if _is_visible(each))
+
+
+_FIRST_USER_NAMESPACE = 0xEFFFFFFD
+"""PROC_USER_INIT_INO of include/linux/proc_ns.h."""
+
+
+def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
     """Facts about this host. Works on any system and for any user, with fewer facts."""
     linux = sys.platform == "linux"
+    root = os.geteuid() == 0
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
-    existing = next(folder for folder in (state_dir, *state_dir.parents) if _is_visible(folder))
+    existing = _existing(state_dir)
+    programs = [folder for folder in (_existing(cache_dir),) if os.statvfs(folder).f_flag & os.ST_NOEXEC]
     return HostFacts(
         system=sys.platform,
-        root=os.geteuid() == 0,
+        root=root,
+        user_namespace=linux and Path("/proc/self/ns/user").stat().st_ino != _FIRST_USER_NAMESPACE,
         capabilities=_effective_capabilities(),
         missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool) is None),
         can_install=os.geteuid() == 0 and shutil.which("apt-get") is not None,
         cgroups=cgroups,
+        cgroups_writable=not any(_is_read_only(Path(mount)) for mount in cgroups.mounts),
         controllers=_available_controllers(cgroups),
+        namespaces=try_namespaces() if linux and root else "",
+        links=try_links() if linux and root else "",
         overlay=file_system("overlay"),
         release=platform.release(),
-        state_filesystem=filesystem_of(existing, _text_or_nothing(Path("/proc/self/mountinfo"))),
+        state_filesystem=filesystem_of(existing.resolve(), _text_or_nothing(Path("/proc/self/mountinfo"))),
+        state_writable=not _is_read_only(existing),
         state_free=shutil.disk_usage(existing).free,
         memory_available=psutil.virtual_memory().available,
         cores=available_processors(),
         inotify=inotify_of_host(),
-        kernel_messages=Path("/dev/kmsg").exists(),
+        not_executable=tuple(map(str, programs)),
+        kernel_messages=_is_readable(Path("/dev/kmsg")) if root else Path("/dev/kmsg").exists(),
     )
+
+
+def _is_readable(device: Path) -> bool:
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def _is_read_only(folder: Path) -> bool:
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def filesystem_of(path: Path, mountinfo: str) -> str:
@@ -140,7 +180,6 @@ def _text_or_nothing(path: Path) -> str:
 
 
 FREE_DISK = 1024 * MIB
-NEEDED_CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 _NEEDED_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_MKNOD": 27}
 _INSTALL_S = 300.0
 
@@ -164,11 +203,13 @@ def problems(facts: HostFacts, *, nodes: int) -> Iterator[Problem]:
     if missing:
         packages = ", ".join(dict.fromkeys(TOOLS[tool] for tool in missing))
         yield Problem("tools", f"not on PATH: {', '.join(missing)}: install {packages} (Debian's package names).")
+    yield from _trial_problems(facts)
     yield from _file_system_problems(facts)
     yield from _cgroup_problems(facts)
-    if not facts.kernel_messages:
+    if not facts.kernel_messages and not facts.user_namespace:
         yield Problem(
-            "/dev/kmsg", "missing, and no kubelet starts without it: start the container with --device /dev/kmsg."
+            "/dev/kmsg",
+            "cannot be read, and no kubelet starts without it: start the container with --device /dev/kmsg --cap-add SYSLOG.",
         )
     yield from _size_problems(facts, nodes)
 
@@ -177,9 +218,38 @@ def _rights_problems(facts: HostFacts) -> Iterator[Problem]:
     if not facts.root:
         yield Problem("rights", "this user is not root: run the same command with sudo.")
         return
+    if facts.user_namespace:
+        yield Problem(
+            "rights",
+            "root of a user namespace, who may not change the settings of the host that every kubelet changes: "
+            "run it as the host's root, or in a container that is not rootless.",
+        )
+        return
     lacking = [name for name, bit in _NEEDED_CAPABILITIES.items() if not facts.capabilities >> bit & 1]
     if lacking:
         yield Problem("rights", f"root lacks {', '.join(lacking)}: start the container with --privileged.")
+
+
+_REMEDIES = {
+    "No space left": "a limit on namespaces is 0: raise user.max_net_namespaces and user.max_mnt_namespaces with sysctl.",
+    "ead-only file system": "/proc/sys is read-only: start the container with --privileged.",
+    "ermission denied": "a security module forbids it: unload its profile (`aa-status`, unshare-userns-restrict of AppArmor), "
+    "or start the container with --privileged.",
+    "not permitted": "a filter of system calls forbids it: start the container with --privileged.",
+    "not supported": "the kernel has no module of it: load veth and bridge with modprobe, on a container's host if this is one.",
+}
+"""Part of what a trial printed -> cause and remedy."""
+
+
+def _trial_problems(facts: HostFacts) -> Iterator[Problem]:
+    """Of a host whose rights suffice: without them a trial fails for that reason."""
+    if facts.user_namespace or any(True for _ in _rights_problems(facts)):
+        return
+    for subject, printed in (("namespaces", facts.namespaces), ("network links", facts.links)):
+        if printed:
+            known = (text for part, text in _REMEDIES.items() if part in printed)
+            remedy = next(known, "see whether `unshare --net --mount true` works as root.")
+            yield Problem(subject, f"a trial ended with {printed!r}; {remedy}")
 
 
 def _file_system_problems(facts: HostFacts) -> Iterator[Problem]:
@@ -194,6 +264,14 @@ def _file_system_problems(facts: HostFacts) -> Iterator[Problem]:
             f"the kernel has no overlay file system, and no module of it lies in /lib/modules/{facts.release}: "
             "run `modprobe overlay`, on a container's host if this is one.",
         )
+    for folder in facts.not_executable:
+        yield Problem(
+            "cache folder", f"no program runs from {folder}, which is mounted noexec: see CRASHLOOP_CACHE_DIR."
+        )
+    if not facts.state_writable:
+        yield Problem(
+            "state folder", "lies on a read-only file system: set CRASHLOOP_STATE_DIR to a folder on another one."
+        )
     if facts.state_filesystem == "overlay":
         yield Problem(
             "state folder",
@@ -203,13 +281,18 @@ def _file_system_problems(facts: HostFacts) -> Iterator[Problem]:
 
 
 def _cgroup_problems(facts: HostFacts) -> Iterator[Problem]:
-    missing = [name for name in NEEDED_CONTROLLERS if name not in facts.controllers]
+    missing = [name for name in NEEDED if name not in facts.controllers]
     if not facts.cgroups.mounts:
-        yield Problem("cgroups", "none are mounted: mount them at /sys/fs/cgroup.")
-    elif missing:
-        version = facts.cgroups.version
+        yield Problem("cgroups", f"none are where a kubelet looks: `mount -t cgroup2 cgroup2 {UNIFIED}`.")
+    elif not facts.cgroups_writable:
         yield Problem(
-            "cgroups", f"v{version} without controller {', '.join(missing)}: enable it on the kernel's command line."
+            "cgroups", f"mounted read-only: start the container with --privileged, or `mount -o remount,rw {UNIFIED}`."
+        )
+    elif missing:
+        yield Problem(
+            "cgroups",
+            f"v{facts.cgroups.version} without controller {', '.join(missing)}: enable it on the kernel's command line, "
+            "or in the cgroup.subtree_control above that of the container; on v2 unmount a v1 hierarchy that holds it.",
         )
 
 

@@ -165,6 +165,7 @@ class LocalProvider:
     def attach(self, name: str) -> LocalCluster:
         """A handle on a kept cluster; this process owns it from now on. Raises UsageError."""
         state, blueprint = self._store.attach(name, Blueprint)
+        cgroups.make(cgroups.cgroup_host(), f"{cgroups.PARENT}/{name}")
         return LocalCluster(
             blueprint, state=state, store=self._store, kubelets=self._kubelets(blueprint), settings=self._settings
         )
@@ -201,7 +202,7 @@ class LocalProvider:
         return Kubelets(default, api_server=blueprint.kubernetes_version, settings=self._settings)
 
     def _host(self) -> HostFacts:
-        return host_facts(self._store.root.parent)
+        return host_facts(self._store.root.parent, self._settings.paths.cache_dir)
 
     def _with_free_network(self, blueprint: Blueprint) -> Blueprint:
         return msgspec.structs.replace(blueprint, network=free_network(networks_in_use()))

@@ -12,7 +12,6 @@ import msgspec
 from crashloop.cluster.host_settings import unmount_below
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.namespaces import remove_host_link
-from crashloop.cluster.local.node import CGROUP_PARENT
 from crashloop.cluster.local.plan import NodePlan
 from crashloop.cluster.processes import Daemon, is_alive, kill_until_gone, marked_processes
 
@@ -86,8 +85,8 @@ def remove_cluster(state: Path) -> None:
             remove_host_link(thing.name, alias=thing.alias)
     for path in paths:
         cgroups.remove(host, path)
-    cgroups.remove_if_empty(host, f"{CGROUP_PARENT}/{state.name}")
-    cgroups.remove_if_empty(host, CGROUP_PARENT)
+    cgroups.remove_if_empty(host, f"{cgroups.PARENT}/{state.name}")
+    cgroups.leave(host)
     unmount_below(state)
 
 

@@ -17,8 +17,11 @@ def test_without_anything_the_cache_lies_in_the_users_cache_folder() -> None:
 
 
 def test_the_environment_beats_the_default() -> None:
-    settings = resolve_settings(environ={"CRASHLOOP_CACHE_DIR": "/big/cache", "CRASHLOOP_FIRST_ANSWER_S": "2.5"})
+    settings = resolve_settings(
+        environ={"CRASHLOOP_CACHE_DIR": "/big/cache", "CRASHLOOP_FIRST_ANSWER_S": "2.5", "CRASHLOOP_READY_S": "240"}
+    )
     assert settings.paths.cache_dir == Path("/big/cache")
+    assert settings.waits.ready_s == 240
     assert settings.downloads.first_answer_s == 2.5
 
 

@@ -32,7 +32,7 @@ MAKE = re.compile(
 PINNED_IMAGE = re.compile(r"kindest/node:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}")
 
 MAKES_A_RUN = frozenset(
-    {"conformance", "conformance-full", "quick", "kind", "stress", "stress-full", "stress-judged", "mutants"}
+    {"conformance", "conformance-full", "guest", "quick", "kind", "stress", "stress-full", "stress-judged", "mutants"}
 )
 
 WRITES = {("release", "publish"): {"contents": "write"}}

@@ -1,13 +1,23 @@
 """Cgroups of a cluster on folders that stand for the kernel's hierarchies."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
 from crashloop.cluster.local import cgroups
-from crashloop.cluster.local.cgroups import CgroupHost, in_root_cgroup, make, processes, remove
+from crashloop.cluster.local.cgroups import (
+    DAEMONS,
+    CgroupHost,
+    in_root_cgroup,
+    leave,
+    make,
+    own_path,
+    processes,
+    remove,
+)
 from crashloop.errors import ClusterError
 
 PATH = "crashloop/demo/stock"
@@ -118,38 +128,91 @@ def test_a_cgroup_goes_with_all_that_is_below_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "own", "expected"),
+    ("own", "on_v1", "on_v2"),
     [
-        (2, "0::/\n", True),
-        (2, "0::/user.slice/user-0.slice/session-1.scope\n", False),
-        (1, "4:cpu,cpuacct:/\n3:memory:/docker/a\n0::/\n", True),
-        (1, "4:cpu,cpuacct:/system.slice/agent.service\n3:cpuset:/\n0::/\n", False),
-        (1, "3:cpuset:/a:b\n", True),
+        ("0::/\n", True, "/"),
+        ("0::/user.slice/user-0.slice/session-1.scope\n", True, "/user.slice/user-0.slice/session-1.scope"),
+        ("4:cpu,cpuacct:/\n3:memory:/docker/a\n0::/\n", True, "/"),
+        ("4:cpu,cpuacct:/system.slice/agent.service\n3:cpuset:/\n0::/\n", False, "/"),
+        ("3:cpuset:/a:b\n", True, "/"),
     ],
 )
-def test_a_process_shares_the_cpu_in_the_cgroup_of_the_cpu_controller(version: int, own: str, expected: bool) -> None:
-    assert in_root_cgroup(own, version=version) is expected
+def test_a_process_shares_the_cpu_in_the_cgroup_of_the_cpu_controller(own: str, on_v1: bool, on_v2: str) -> None:
+    assert in_root_cgroup(own) is on_v1
+    assert own_path(own) == on_v2
 
 
-@pytest.mark.parametrize(("file", "default", "due"), [("cpu.shares", 1024, 2048), ("cpu.weight", 100, 200)])
-def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, default: int, due: int
+def own_cgroup(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """What /proc says of this process."""
+    read = Path.read_text
+
+    def read_text(path: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        return text if path == Path("/proc/self/cgroup") else read(path, encoding, errors)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "due"),
+    [
+        (1, "4:cpu:/\n", 2048),
+        (1, "4:cpu:/system.slice/agent.service\n", 1024),
+        (2, "0::/\n", 200),
+        (2, "0::/user.slice\n", 200),
+    ],
+)
+def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it_where_its_daemons_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, own: str, due: int
 ) -> None:
-    host = v2_host(tmp_path / "cgroup") if file == "cpu.weight" else CgroupHost(version=1, mounts=(str(tmp_path),))
-    root = Path(host.mounts[0])
+    host = v2_host(tmp_path / "cgroup") if version == 2 else CgroupHost(version=1, mounts=(str(tmp_path),))
+    root, (file, default) = Path(host.mounts[0]), (("cpu.shares", 1024), ("cpu.weight", 100))[version - 1]
+    own_cgroup(monkeypatch, own)
     for folder in ("crashloop", "crashloop/demo", PATH):
         (root / folder).mkdir(exist_ok=True)
         (root / folder / file).write_text(f"{default}\n")
+    for weight, expected in ((1.0, default), (2.0, due), (1.0, due)):
+        monkeypatch.setattr(cgroups, "weight", lambda weight=weight: weight)
+        make(host, PATH)
+        assert int((root / "crashloop" / file).read_text()) == expected
+        assert int((root / "crashloop/demo" / file).read_text()) == default
+
+
+def test_who_makes_a_cluster_from_a_slice_is_beside_it_until_the_last_one_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = v2_host(tmp_path / "cgroup")
+    root, me = tmp_path / "cgroup", str(os.getpid())
+    own_cgroup(monkeypatch, "0::/user.slice\n")
+    (root / "user.slice").mkdir()
     make(host, PATH)
-    assert (root / "crashloop" / file).read_text() == f"{default}\n"
-    monkeypatch.setattr(cgroups, "weight", lambda: 2.0)
-    monkeypatch.setattr(cgroups, "in_root_cgroup", lambda *_, **_options: False)
+    assert (root / DAEMONS / "cgroup.procs").read_text() == me
+    leave(host)
+    assert not (root / "user.slice/cgroup.procs").exists()
+    for folder in (PATH, "crashloop/demo"):
+        shutil.rmtree(root / folder)
+    leave(host)
+    assert (root / "user.slice/cgroup.procs").read_text() == me
+
+
+def test_a_containers_root_is_emptied_before_it_hands_controllers_down_and_filled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = v2_host(tmp_path / "cgroup")
+    root = tmp_path / "cgroup"
+    own_cgroup(monkeypatch, "0::/\n")
+    (root / "cgroup.type").write_text("domain\n")
+    (root / "cgroup.procs").write_text("0\n77\n")
     make(host, PATH)
-    assert (root / "crashloop" / file).read_text() == f"{default}\n"
-    monkeypatch.setattr(cgroups, "in_root_cgroup", lambda *_, **_options: True)
+    assert (root / DAEMONS / "cgroup.procs").read_text() == "77"
+    shutil.rmtree(root / "crashloop/demo")
+    (root / "cgroup.procs").write_text("")
+    leave(host)
+    assert (root / "cgroup.procs").read_text() == "77"
+    assert (root / "cgroup.subtree_control").read_text() == "-+pids"
+
+
+def test_a_process_in_the_kernels_root_stays_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = v2_host(tmp_path / "cgroup")
+    own_cgroup(monkeypatch, "0::/\n")
     make(host, PATH)
-    assert (root / "crashloop" / file).read_text() == str(due)
-    assert (root / "crashloop/demo" / file).read_text() == f"{default}\n"
-    monkeypatch.setattr(cgroups, "weight", lambda: 1.0)
-    make(host, PATH)
-    assert (root / "crashloop" / file).read_text() == str(due)
+    assert not (tmp_path / "cgroup" / DAEMONS).exists()

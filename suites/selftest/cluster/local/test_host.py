@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crashloop.cluster import prerequisites
 from crashloop.cluster.host_settings import mount_points_below
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.kernel_modules import Support, file_system
@@ -19,18 +20,24 @@ GIB = 1 << 30
 GOOD = HostFacts(
     system="linux",
     root=True,
+    user_namespace=False,
     capabilities=(1 << 41) - 1,
     missing_tools=(),
     can_install=True,
     cgroups=CgroupHost(version=2, mounts=("/sys/fs/cgroup",)),
+    cgroups_writable=True,
     controllers=frozenset({"cpu", "cpuset", "io", "memory", "pids"}),
+    namespaces="",
+    links="",
     overlay=Support.READY,
     release="6.12.48-amd64",
     state_filesystem="ext4",
+    state_writable=True,
     state_free=20 * GIB,
     memory_available=8 * GIB,
     cores=2,
     inotify=Inotify(allowed=128, used=20, can_be_raised=True),
+    not_executable=(),
     kernel_messages=True,
 )
 
@@ -57,7 +64,29 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         ),
         ({"overlay": Support.FORBIDDEN}, "overlay", "remove it, or run `modprobe --ignore-install overlay`"),
         ({"state_filesystem": "overlay"}, "state folder", "CRASHLOOP_STATE_DIR"),
-        ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "mount them"),
+        ({"user_namespace": True}, "rights", "run it as the host's root"),
+        (
+            {"namespaces": "unshare: unshare failed: No space left on device"},
+            "namespaces",
+            "raise user.max_net_namespaces",
+        ),
+        ({"namespaces": "unshare: unshare failed: Operation not permitted"}, "namespaces", "a filter of system calls"),
+        ({"namespaces": "mount: /run: permission denied."}, "namespaces", "unshare-userns-restrict of AppArmor"),
+        (
+            {"namespaces": "sh: cannot create /proc/sys/net/ipv4/ip_forward: Read-only file system"},
+            "namespaces",
+            "/proc/sys is read-only: start the container with --privileged",
+        ),
+        ({"namespaces": "Killed"}, "namespaces", "see whether `unshare --net --mount true` works"),
+        ({"links": "(95, 'Operation not supported')"}, "network links", "load veth and bridge with modprobe"),
+        (
+            {"not_executable": ("/home",)},
+            "cache folder",
+            "from /home, which is mounted noexec: see CRASHLOOP_CACHE_DIR",
+        ),
+        ({"state_writable": False}, "state folder", "set CRASHLOOP_STATE_DIR to a folder on another one"),
+        ({"cgroups_writable": False}, "cgroups", "mounted read-only: start the container with --privileged"),
+        ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "`mount -t cgroup2 cgroup2 /sys/fs/cgroup`"),
         ({"controllers": frozenset({"cpu", "memory", "pids"})}, "cgroups", "without controller cpuset"),
         ({"kernel_messages": False}, "/dev/kmsg", "--device /dev/kmsg"),
         ({"memory_available": GIB}, "memory", "1024 MiB are available, 2880 MiB are needed"),
@@ -85,7 +114,8 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
         "- rights: this user is not root: run the same command with sudo.",
         "- overlay: the kernel has no overlay file system, and no module of it lies in /lib/modules/6.12.48-amd64: "
         "run `modprobe overlay`, on a container's host if this is one.",
-        "- /dev/kmsg: missing, and no kubelet starts without it: start the container with --device /dev/kmsg.",
+        "- /dev/kmsg: cannot be read, and no kubelet starts without it: "
+        "start the container with --device /dev/kmsg --cap-add SYSLOG.",
         "Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
     ]
 
@@ -136,6 +166,24 @@ def test_a_host_with_v2_alone_is_distinct_from_a_hybrid_one() -> None:
         version=1, mounts=("/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified")
     )
     assert detect("") == CgroupHost(version=2, mounts=())
+
+
+def test_cgroups_are_where_a_kubelet_looks_whatever_else_is_mounted() -> None:
+    v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"
+    of_a_vpn = "net_cls /opt/vpn/net_cls cgroup rw,net_cls 0 0\n"
+    of_a_network_plugin = "none /run/network/cgroupv2 cgroup2 rw 0 0\n"
+    for text in (v2 + of_a_vpn, of_a_vpn + v2, of_a_network_plugin + v2, v2 + of_a_network_plugin):
+        assert detect(text) == CgroupHost(version=2, mounts=("/sys/fs/cgroup",))
+    assert detect(of_a_network_plugin).mounts == ()
+    assert detect(v2 + "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n").mounts == ()
+
+
+@pytest.mark.parametrize(("start_s", "expected"), [(0.0006, 1.0), (0.002, 1.0), (0.015, 7.5), (3.0, 20.0)])
+def test_waits_are_as_many_times_longer_as_the_host_starts_processes_slower(
+    monkeypatch: pytest.MonkeyPatch, start_s: float, expected: float
+) -> None:
+    monkeypatch.setattr(prerequisites, "process_start", lambda: prerequisites.ProcessStart(start_s, start_s))
+    assert prerequisites.slowness() == expected
 
 
 @pytest.fixture

@@ -1,0 +1,133 @@
+"""Faults of a host, planted for real in namespaces of their own: what the doctor says, and what it accepts.
+
+Root plants them; what needs another kernel or user is in test_host.py.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMINE = """
+import json
+from pathlib import Path
+from crashloop.cluster.local.prerequisites import host_facts, problems
+print(json.dumps(list(problems(host_facts(Path("state").absolute(), Path("cache").absolute()), nodes=1))))
+"""
+CGROUPS = "awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts"
+FAULTS = {
+    "cgroups read-only": (
+        f"for each in $({CGROUPS}); do mount -o remount,bind,ro $each; done",
+        "cgroups",
+        "mounted read-only: start the container with --privileged",
+    ),
+    "no cgroups": ("umount -lR /sys/fs/cgroup", "cgroups", "mount -t cgroup2 cgroup2 /sys/fs/cgroup"),
+    "cgroups elsewhere": (
+        "umount -lR /sys/fs/cgroup; mount -t cgroup2 none tmp",
+        "cgroups",
+        "none are where a kubelet looks",
+    ),
+    "sysctls read-only": (
+        "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys",
+        "namespaces",
+        "/proc/sys is read-only: start the container with --privileged",
+    ),
+    "no right to make a device": (
+        "exec setpriv --bounding-set=-mknod",
+        "rights",
+        "root lacks CAP_MKNOD: start the container with --privileged",
+    ),
+    "a container without rights": (
+        "exec setpriv --bounding-set=-sys_admin,-net_admin",
+        "rights",
+        "CAP_NET_ADMIN, CAP_SYS_ADMIN",
+    ),
+    "root of a user namespace": ("exec unshare --user --map-root-user", "rights", "run it as the host's root"),
+    "no kernel messages": (
+        "mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3",
+        "/dev/kmsg",
+        "start the container with --device /dev/kmsg",
+    ),
+    "a state folder on overlayfs": (
+        "mount -t tmpfs none tmp; cd tmp; mkdir a b c; mount -t overlay -o lowerdir=a,upperdir=b,workdir=c none ../state; cd ..",
+        "state folder",
+        "set CRASHLOOP_STATE_DIR to a folder on a disk or a volume",
+    ),
+    "a read-only state folder": (
+        "mount -t tmpfs -o ro none state",
+        "state folder",
+        "set CRASHLOOP_STATE_DIR to a folder on another",
+    ),
+    "a small state folder": (
+        "mount -t tmpfs -o size=64m none state",
+        "disk",
+        "1024 MiB are needed: see CRASHLOOP_STATE_DIR",
+    ),
+    "programs that may not run": ("mount -t tmpfs -o noexec none cache", "cache folder", "see CRASHLOOP_CACHE_DIR"),
+    "no memory": (
+        "sed 's/^MemAvailable:.*/MemAvailable: 204800 kB/' /proc/meminfo >tmp/meminfo; mount --bind tmp/meminfo /proc/meminfo",
+        "memory",
+        "200 MiB are available, 790 MiB are needed: end other programs",
+    ),
+    "few inotify instances": (
+        "echo 1 >tmp/few; mount --bind tmp/few /proc/sys/fs/inotify/max_user_instances; "
+        "mount -o remount,bind,ro /proc/sys/fs/inotify/max_user_instances",
+        "inotify",
+        "`sysctl fs.inotify.max_user_instances=1024`",
+    ),
+    "no overlayfs": (
+        "printf 'nodev\\ttmpfs\\n' >tmp/known; mount --bind tmp/known /proc/filesystems; "
+        "mkdir -p /lib/modules; mount -t tmpfs none /lib/modules",
+        "overlay",
+        "run `modprobe overlay`",
+    ),
+}
+HARMLESS = {
+    "noexec state folder": "mount -t tmpfs -o noexec,nosuid,nodev,size=2g none state",
+    "no pressure": "mount -t tmpfs none /proc/pressure 2>/dev/null || :",
+    "another network": "exec unshare --net",
+    "one CPU": "exec taskset --cpu-list 0",
+}
+
+
+def examined(folder: Path, plant: str) -> list[list[str]]:
+    """Problems of the host in namespaces where a fault was planted; a fault may begin with `exec` and wrap what follows."""
+    for name in ("state", "cache", "tmp"):
+        (folder / name).mkdir()
+    (folder / "examine.py").write_text(EXAMINE)
+    program = f"{sys.executable} examine.py"
+    script = f"{plant} {program}" if plant.startswith("exec ") else f"{plant}; exec {program}"
+    words = ("unshare", "--mount", "--propagation=private", "sh", "-ec", script)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    found: list[list[str]] = json.loads(ended.stdout)
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fit_host(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where nothing can be planted, or where something is amiss already."""
+    if (
+        sys.platform != "linux"
+        or os.geteuid() != 0
+        or subprocess.run(["unshare", "--mount", "true"], check=False).returncode
+    ):
+        pytest.skip("faults are planted in mount namespaces, as root")
+    if amiss := examined(tmp_path_factory.mktemp("host"), ":"):
+        pytest.skip(f"this host has faults of its own: {amiss}")
+
+
+@pytest.mark.parametrize(("plant", "subject", "remedy"), FAULTS.values(), ids=FAULTS)
+def test_a_planted_fault_is_named_with_its_remedy(tmp_path: Path, plant: str, subject: str, remedy: str) -> None:
+    found = examined(tmp_path, plant)
+    assert [each[0] for each in found] == [subject]
+    assert remedy in found[0][1]
+
+
+@pytest.mark.parametrize("plant", HARMLESS.values(), ids=HARMLESS)
+def test_a_host_that_works_is_not_refused(tmp_path: Path, plant: str) -> None:
+    assert examined(tmp_path, plant) == []
