@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from crashloop.report.causes import Accusation, Cause
+from crashloop.report.causes import Accusation, Cause, missed_in_words
 from crashloop.report.document import (
     Article,
     Badge,
@@ -79,13 +79,13 @@ def _promise(cause: Cause, results: Results) -> str:
 
 def _where(cause: Cause) -> str:
     """The scenarios, as far as there is room."""
-    names = tuple(dict.fromkeys(f"{each.scenario} ({each.profile})" for each in cause.accusations))
+    names = tuple(dict.fromkeys(f"{each.ground.scenario} ({each.ground.profile})" for each in cause.accusations))
     more = len(names) - MOST_NAMED
     return f" In {', '.join(names[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}."
 
 
 def _evidence(accusation: Accusation) -> str:
-    lines = lines_text(accusation.lines)
+    lines = lines_text(accusation.ground.lines)
     return f"{accusation.file} {lines}" if lines else ""
 
 
@@ -94,7 +94,7 @@ def _card(position: int, cause: Cause, results: Results) -> Article:
     quotes = [
         f"{each.line}: {printable(each.text)}"
         for each in results.quotes
-        if each.scenario == cause.first.scenario and each.line in cause.first.lines
+        if each.scenario == cause.first.ground.scenario and each.line in cause.first.ground.lines
     ]
     links: list[Inline] = []
     for name in cause.requirements:
@@ -105,8 +105,8 @@ def _card(position: int, cause: Cause, results: Results) -> Article:
         Paragraph(_promise(cause, results), "muted"),
         picture,
         *(Paragraph(each, "said") for each in cause.others),
-        Paragraph(("Evidence: ", _link(cause.first), f" {lines_text(cause.first.lines)}."))
-        if cause.first.lines
+        Paragraph(("Evidence: ", _link(cause.first), f" {lines_text(cause.first.ground.lines)}."))
+        if cause.first.ground.lines
         else None,
         Listing("\n".join(quotes)) if quotes else None,
         Listing(run_again(results, cause.requirements[:1])),
@@ -134,11 +134,12 @@ def _picture(position: int, cause: Cause, timelines: Iterable[Timeline]) -> Figu
 
 
 def _marked(timeline: Timeline, cause: Cause) -> Timeline | None:
-    if timeline.scenario != cause.first.scenario or not cause.first.lines:
+    ground = cause.first.ground
+    if timeline.scenario != ground.scenario or not ground.lines:
         return None
     missed = cause.missed
     if missed is None:
-        return with_breach(timeline, cause.first.lines[-1:], cause.standing.label)
+        return with_breach(timeline, ground.lines[-1:], cause.standing.label)
     bound_s = missed.due_s if missed.latest_s is None else missed.latest_s
     from_s, to_s = sorted((missed.taken_s, bound_s))
-    return with_breach(timeline, cause.first.lines[:1], missed.in_words, from_s=from_s, to_s=to_s)
+    return with_breach(timeline, ground.lines[:1], missed_in_words(missed), from_s=from_s, to_s=to_s)

@@ -1,20 +1,12 @@
 """What needs attention, by its cause: several requirements break by one restart, or by one statement, and views show it once."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from crashloop.report.results import Results
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted, seconds
-from crashloop.verdict import Verdict
-
-_LINES = re.compile(r"\(history lines? ([0-9, and-]+)\)")
-_IN_SCENARIO = re.compile(r"in ([^ :]+)(?: \(([^)]+)\))?: ")
-_MISSED = re.compile(
-    r'restart (?P<number>\d+) of "(?P<container>[^"]+)" (?P<verb>came|was created) (?P<taken>[\d.]+) s '
-    r"(?P<side>before|after) the exit [^;]*; (?P<due>[\d.]+) s was due(?:, and (?P<latest>[\d.]+) s at the latest)?"
-)
+from crashloop.verdict import Ground, Missed, Verdict
 
 
 class Accusation(NamedTuple):
@@ -23,51 +15,35 @@ class Accusation(NamedTuple):
     verdict: Verdict
     said: str
     """The finding without the requirement and the scenario before it."""
-    scenario: str
-    """Whose history it rests on; empty where it names no line of one."""
-    profile: str
-    lines: tuple[int, ...]
+    ground: Ground
 
     @property
     def file(self) -> str:
-        """Of that history, below the run directory."""
-        return f"history/{self.scenario}.jsonl"
+        """The history that it rests on, below the run directory."""
+        return f"history/{self.ground.scenario}.jsonl"
 
 
-class Missed(NamedTuple):
-    """A restart that missed its window, as its finding says (checks/delays.py)."""
-
-    number: int
-    container: str
-    verb: str
-    """came or was created"""
-    taken_s: float
-    """From the exit; below 0 for a start that no exit had called for."""
-    due_s: float
-    latest_s: float | None
-    """None for an early restart."""
-
-    @property
-    def off_s(self) -> float:
-        """Below 0 for early."""
-        return self.taken_s - (self.due_s if self.latest_s is None else self.latest_s)
-
-    @property
-    def in_words(self) -> str:
-        """`0.7 s too early`."""
-        return f"{seconds(abs(self.off_s))} s too {'early' if self.latest_s is None else 'late'}"
+def missed_in_words(missed: Missed) -> str:
+    """`0.7 s too early`."""
+    late = missed.latest_s is not None
+    off_s = missed.taken_s - (missed.due_s if missed.latest_s is None else missed.latest_s)
+    return f"{seconds(abs(off_s))} s too {'late' if late else 'early'}"
 
 
 class Cause(NamedTuple):
     """A restart, a statement or missing evidence, with every finding that rests on it."""
 
     accusations: tuple[Accusation, ...]
-    """Worst first; there is at least one."""
-    missed: Missed | None = None
+    """Worst first, and of these a restart outside of its window; there is at least one."""
 
     @property
     def first(self) -> Accusation:
         return self.accusations[0]
+
+    @property
+    def missed(self) -> Missed | None:
+        """The first restart outside of its window that an accusation is about."""
+        return next((each.ground.missed for each in self.accusations if each.ground.missed is not None), None)
 
     @property
     def standing(self) -> Standing:
@@ -79,14 +55,14 @@ class Cause(NamedTuple):
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.profile for each in self.accusations))
+        return tuple(dict.fromkeys(each.ground.profile for each in self.accusations))
 
     @property
     def sentence(self) -> str:
         """What happened, with numbers: `restart 2 of app on node max-2s came 0.7 s too early: 1.3 s after the exit, …`."""
-        where = f"on node {self.first.profile}"
+        where = f"on node {self.first.ground.profile}"
         if self.missed is None:
-            named = self.first.lines and len(self.profiles) == 1
+            named = self.first.ground.lines and len(self.profiles) == 1
             return f"{where}: {self.first.said}" if named else self.first.said
         missed = self.missed
         bound = f"{seconds(missed.due_s)} s was due"
@@ -94,9 +70,7 @@ class Cause(NamedTuple):
             bound = f"{seconds(missed.latest_s)} s was the latest"
         when = f"{seconds(abs(missed.taken_s))} s {'before' if missed.taken_s < 0 else 'after'} the exit"
         created = "" if missed.verb == "came" else "created "
-        return (
-            f"restart {missed.number} of {missed.container} {where} came {missed.in_words}: {created}{when}, {bound}."
-        )
+        return f"restart {missed.number} of {missed.container} {where} came {missed_in_words(missed)}: {created}{when}, {bound}."
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -126,10 +100,10 @@ def causes_of(results: Results) -> tuple[Cause, ...]:
     """The group that began with each line of a history, or with each finding without lines."""
     seeds = sorted(
         (each for verdict in results.verdicts if Standing.of(verdict).needs_attention for each in _parts(verdict)),
-        key=lambda each: (Standing.of(each.verdict).rank, len(each.lines)),
+        key=lambda each: (Standing.of(each.verdict).rank, len(each.ground.lines)),
     )
     for each in seeds:
-        grounds: list[object] = [(each.scenario, line) for line in each.lines] or [each.said]
+        grounds: list[object] = [(each.ground.scenario, line) for line in each.ground.lines] or [each.said]
         home = min((homes[ground] for ground in grounds if ground in homes), default=None)
         if home is None:
             homes |= dict.fromkeys(grounds, len(groups))
@@ -137,38 +111,31 @@ def causes_of(results: Results) -> tuple[Cause, ...]:
         elif each not in groups[home]:
             groups[home].append(each)
     for group in groups:
-        group.sort(key=lambda each: (Standing.of(each.verdict).rank, _MISSED.search(each.said) is None))
-    found = (Cause(tuple(group), _missed(group)) for group in groups)
-    return tuple(sorted(found, key=lambda each: (each.standing.rank, -len(each.requirements))))
+        group.sort(key=lambda each: (Standing.of(each.verdict).rank, each.ground.missed is None))
+    return tuple(
+        sorted(
+            (Cause(tuple(group)) for group in groups), key=lambda each: (each.standing.rank, -len(each.requirements))
+        )
+    )
 
 
 def _parts(verdict: Verdict) -> Iterator[Accusation]:
-    for finding in verdict.findings or (f"{Standing.of(verdict).label} without a finding.",):
-        said = finding.removeprefix(f"{verdict.requirement}: ")
-        scenario, profile, lines = verdict.scenario, verdict.profile, _lines_in(said)
-        if named := _IN_SCENARIO.match(said):
-            scenario, profile, said = named[1], named[2] or profile, said[named.end() :]
-        elif len(verdict.evidence) == 1 and verdict.evidence[0].file.startswith("history/"):
-            scenario = verdict.evidence[0].scenario
-            if len(verdict.findings) == 1:
-                lines = lines or verdict.evidence[0].lines
-        yield Accusation(verdict, said, scenario, profile, lines)
+    findings = verdict.findings or (f"{Standing.of(verdict).label} without a finding.",)
+    for finding, ground in zip(findings, verdict.grounds or _grounds_of_old(verdict, len(findings)), strict=True):
+        said = finding.removeprefix(f"{verdict.requirement}: ").removeprefix(f"in {ground.scenario}")
+        yield Accusation(verdict, said.removeprefix(f" ({ground.profile})").removeprefix(": "), ground)
 
 
-def _lines_in(said: str) -> tuple[int, ...]:
-    return tuple(int(number) for found in _LINES.findall(said) for number in re.findall(r"\d+", found))
-
-
-def _missed(group: Iterable[Accusation]) -> Missed | None:
-    """The restart that the first finding with one names."""
-    found = next(filter(None, (_MISSED.search(each.said) for each in group)), None)
-    if found is None:
-        return None
-    taken_s = float(found["taken"]) * (-1 if found["side"] == "before" else 1)
-    latest_s = found["latest"] and float(found["latest"])
-    return Missed(
-        int(found["number"]), found["container"], found["verb"], taken_s, float(found["due"]), latest_s or None
+def _grounds_of_old(verdict: Verdict, number: int) -> Iterable[Ground]:
+    """Of a verdict that has none: its only history, and the lines of a finding that is alone."""
+    only = verdict.evidence[0] if len(verdict.evidence) == 1 else None
+    of_history = only is not None and only.file.startswith("history/")
+    ground = Ground(
+        scenario=only.scenario if only is not None and of_history else verdict.scenario,
+        profile=verdict.profile,
+        lines=only.lines if only is not None and of_history and number == 1 else (),
     )
+    return (ground,) * number
 
 
 def causes_by_verdict(causes: Iterable[Cause]) -> dict[tuple[str, str, str], str]:

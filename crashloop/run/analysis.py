@@ -129,7 +129,7 @@ def _quotes(run: RunDir, results: Results) -> Iterator[Quote]:
     """The lines that each cause rests on; a history that is missing or unreadable has none."""
     wanted: dict[str, set[int]] = {}
     for each in causes_of(results):
-        wanted.setdefault(each.first.scenario, set()).update(each.first.lines[:MOST_QUOTED])
+        wanted.setdefault(each.first.ground.scenario, set()).update(each.first.ground.lines[:MOST_QUOTED])
     for scenario, lines in islice(wanted.items(), MOST):
         try:
             with run.history(scenario).open(encoding="utf-8", errors="replace") as history:
