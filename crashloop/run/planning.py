@@ -9,7 +9,7 @@ from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from crashloop.cluster.binaries.skew import check_controllers
+from crashloop.cluster.binaries.versions import check_controllers
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.model.course import Course

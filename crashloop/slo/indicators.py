@@ -13,7 +13,6 @@ import numpy as np
 
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
-from crashloop.slo.conservation import conservation
 from crashloop.slo.estimates import (
     UNKNOWN,
     Bucket,
@@ -30,7 +29,7 @@ from crashloop.slo.estimates import (
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.increase import Found, find_growth, notes
 from crashloop.slo.measurements import ApiRead, Interval, Measured, Phase, ServedPod, SliResult
-from crashloop.slo.metrics import gauge, growth_per_event, moves, ratio
+from crashloop.slo.metrics import conservation, gauge, growth_per_event, moves, ratio
 from crashloop.slo.relative import kinds, recovery, relative
 from crashloop.slo.rows import (
     Better,

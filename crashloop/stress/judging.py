@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.checks.everywhere import of_all_pods
-from crashloop.deviations import load_deviations
-from crashloop.measure.files import load_scrapes, write_lifecycles
 from crashloop.report.results import DeviationText, coverage_of, texts_of
 from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
-from crashloop.requirements import load_requirements
+from crashloop.requirements import load_deviations, load_requirements
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.judge import judge, judge_requirement, judge_step
 from crashloop.slo.measurements import Lifecycle, Measured, Phase, SloVerdict
@@ -27,10 +25,9 @@ from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.costing import predicted_per_s, run_costs, why_unpredicted
 from crashloop.stress.evidence_reader import EveryPod, read_recorded
 from crashloop.stress.figures import figures, intervals, restart_times_ns, within
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import Cause, StressDir, cuts_ns, load_scrapes, write_lifecycles
 from crashloop.stress.highest_rate import TEXT as LIMIT
 from crashloop.stress.highest_rate import highest_rate
-from crashloop.stress.incidents import Cause, cuts_ns
 from crashloop.stress.lent_nodes import pooled
 from crashloop.stress.phases import Measurement, began_ns, cut_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan

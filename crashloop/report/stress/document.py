@@ -22,7 +22,7 @@ from crashloop.report.document import (
     Table,
     table,
 )
-from crashloop.report.rerun import analyze_again, stress_again
+from crashloop.report.results import analyze_again
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import (
     COUNTING,
@@ -35,7 +35,14 @@ from crashloop.report.stress.load import (
     stage_rows,
 )
 from crashloop.report.stress.plots import against_pods, delay_charts, rows
-from crashloop.report.stress.results import Comparison, StressResults, requirement_results, run_results, standing_of
+from crashloop.report.stress.results import (
+    Comparison,
+    StressResults,
+    requirement_results,
+    run_results,
+    standing_of,
+    stress_again,
+)
 from crashloop.report.stress.served import servers
 from crashloop.report.verdicts import deviations, verdict_sections
 from crashloop.slo.measurements import SloVerdict

@@ -4,7 +4,7 @@ from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.pod import RestartPolicy
 from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
 from crashloop.stress.evidence_reader import StressEvidence
-from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.folder import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from crashloop.stress.profile import Stage
 from crashloop.verdict import Outcome

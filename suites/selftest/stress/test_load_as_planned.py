@@ -7,9 +7,9 @@ import pytest
 
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.assignment import Operation
+from crashloop.stress.checks import load_as_planned
 from crashloop.stress.evidence_reader import StressEvidence
-from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.load_as_planned import load_as_planned
+from crashloop.stress.folder import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Demand, Jobs, Rollout
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import Stage

@@ -14,8 +14,7 @@ from crashloop.cluster.provider import ExistingOptions
 from crashloop.report.chart import chart_file
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
-from crashloop.report.rerun import analyze_again, stress_again
-from crashloop.report.results import DeviationText, to_junit
+from crashloop.report.results import DeviationText, analyze_again, to_junit
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
 from crashloop.report.stress.plots import PROPORTIONAL, against_pods, delay_charts, rows
@@ -27,6 +26,7 @@ from crashloop.report.stress.results import (
     StressResults,
     outcome_of,
     run_results,
+    stress_again,
 )
 from crashloop.report.terminal import render
 from crashloop.slo.measurements import Interval
