@@ -19,7 +19,7 @@ from crashloop.restarts.bounds import LOST_AFTER_S
 from crashloop.slo.measurements import Lifecycle, Lost, Restart, SloVerdict
 from crashloop.stress.arrivals import asked, open_models
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import StressEvidence, owners
+from crashloop.stress.evidence_reader import RecordedPods, owners
 from crashloop.stress.folder import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Canary, Crash, Demand, Jobs, OpenLoad, Rollout, has_known_delays, load_of
 from crashloop.stress.phases import Measurement, stage_name
@@ -71,7 +71,7 @@ def _sentence(pod: Lifecycle, restart: Restart, lost: Lost) -> str:
 def checks(
     plan: StressPlan,
     measured: Sequence[Measurement],
-    recorded: StressEvidence,
+    recorded: RecordedPods,
     incidents: Sequence[Incident],
 ) -> tuple[SloVerdict, ...]:
     """The verdicts about the run itself, without checks that no load of the plan can show."""
@@ -88,7 +88,7 @@ def checks(
     )
 
 
-def evidence_complete(recorded: StressEvidence) -> SloVerdict:
+def evidence_complete(recorded: RecordedPods) -> SloVerdict:
     """Whether ground truth covers every restart."""
     if recorded.lacking:
         return gate("evidence-complete", Outcome.INCONCLUSIVE, recorded.lacking, faults=len(recorded.lacking))
@@ -162,7 +162,7 @@ EXISTS = 409
 
 
 def load_as_planned(
-    plan: StressPlan, measured: Sequence[Measurement], recorded: StressEvidence, incidents: Iterable[Incident]
+    plan: StressPlan, measured: Sequence[Measurement], recorded: RecordedPods, incidents: Iterable[Incident]
 ) -> SloVerdict:
     """Whether the load matched the profile. If it did not, no promise holds for its results."""
     missing = [
@@ -205,7 +205,7 @@ def least_pods(load: AnyLoad) -> int:
     return 1 if isinstance(load, Crash | Demand | Canary) else 0
 
 
-def _missing_pods(plan: StressPlan, measured: Iterable[Measurement], recorded: StressEvidence) -> Iterator[str]:
+def _missing_pods(plan: StressPlan, measured: Iterable[Measurement], recorded: RecordedPods) -> Iterator[str]:
     """Stages that began without all pods of their closed loads."""
     of_load = _pods_by_load(recorded.lifecycles, plan.load.loads)
     taken_ns = {each.pod: each.sent_ns + each.took_ns for each in recorded.operations if _was_taken(each)}
@@ -253,7 +253,7 @@ def _is_left_in(stage: Measurement, pod: Lifecycle) -> bool:
     return earlier and (pod.deleted_ns is None or pod.deleted_ns > at_ns)
 
 
-def _refused_objects(loads: Mapping[str, AnyLoad], recorded: StressEvidence) -> Iterator[str]:
+def _refused_objects(loads: Mapping[str, AnyLoad], recorded: RecordedPods) -> Iterator[str]:
     """Objects that were never made, and rollouts that were refused."""
     refused = {each.pod for each in recorded.operations if each.what == "not created"}
     there = {name for pod in recorded.lifecycles for name in _owners_of(loads, pod)}
