@@ -1,6 +1,6 @@
-"""Builds the node image of tools/kindlike, unless Docker has it, and prints its name.
+"""Builds the node image of contrib/kindlike, unless Docker has it, and prints its name.
 
-python -m tools.kindlike [--kubernetes-version VERSION]
+python -m contrib.kindlike [--kubernetes-version VERSION]
 """
 
 import argparse
@@ -20,7 +20,7 @@ from crashloop.cluster.kind.node_image import control_plane_images, programs_of
 from crashloop.cluster.processes import run
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
-from tools.kindlike.recipe import (
+from contrib.kindlike.recipe import (
     CRICTL,
     IMAGE,
     INSTALL,
@@ -37,7 +37,7 @@ BUILD_S = 1800.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="tools.kindlike", description="Build a node image with systemd.")
+    parser = argparse.ArgumentParser(prog="contrib.kindlike", description="Build a node image with systemd.")
     parser.add_argument("--kubernetes-version", default=resolve_settings().versions.kubernetes)
     version = parser.parse_args().kubernetes_version
     settings, progress, docker = resolve_settings(), default_progress(), chosen_docker()

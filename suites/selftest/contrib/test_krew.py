@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from crashloop import __version__
-from tools.krew import ARCHIVE, MANIFEST, write
+from contrib.krew import ARCHIVE, MANIFEST, write
 
 WHEEL = f"crashloop-{__version__}-py3-none-any.whl"
 PYTHON = """#!/bin/sh
