@@ -10,16 +10,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from crashloop.cluster.binaries.components import architecture
-from crashloop.cluster.binaries.ensure import ensure_binaries
-from crashloop.cluster.binaries.provision import Cache
-from crashloop.cluster.files import write_tar
-from crashloop.cluster.images import LONGEST_SLEEP_S, docker_archive, ensure_image_archive, layer_of
-from crashloop.cluster.kind.docker import Docker, chosen_docker
-from crashloop.cluster.kind.node_image import control_plane_images, programs_of
-from crashloop.cluster.processes import run
-from crashloop.progress import default_progress
-from crashloop.settings import resolve_settings
 from contrib.kindlike.recipe import (
     CRICTL,
     IMAGE,
@@ -30,6 +20,16 @@ from contrib.kindlike.recipe import (
     image_name,
     node_members,
 )
+from crashloop.cluster.binaries.components import architecture
+from crashloop.cluster.binaries.ensure import ensure_binaries
+from crashloop.cluster.binaries.provision import Cache
+from crashloop.cluster.files import write_tar
+from crashloop.cluster.images import LONGEST_SLEEP_S, docker_archive, ensure_image_archive, layer_of
+from crashloop.cluster.kind.docker import Docker, chosen_docker
+from crashloop.cluster.kind.node_image import control_plane_images, programs_of
+from crashloop.cluster.processes import run
+from crashloop.progress import default_progress
+from crashloop.settings import resolve_settings
 
 BASE = Path(__file__).parents[2] / ".ci" / "base-image"
 BUILD_S = 1800.0

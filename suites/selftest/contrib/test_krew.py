@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from crashloop import __version__
 from contrib.krew import ARCHIVE, MANIFEST, write
+from crashloop import __version__
 
 WHEEL = f"crashloop-{__version__}-py3-none-any.whl"
 PYTHON = """#!/bin/sh
