@@ -16,15 +16,13 @@ from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter
 from crashloop.record.history_file import seal_unrecorded
-from crashloop.record.lifeline import Lifeline
-from crashloop.record.node_facts import NodeFacts
 from crashloop.record.node_keeper import NodeKeeper, Stranded, node_requests
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.run_cluster import own_cluster, run_name, run_namespace
-from crashloop.record.scenario_loop import ActiveScenario, ScenarioLoop
+from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop
 from crashloop.record.schedule import Schedule
 from crashloop.record.single_task import ApiRequests, KubeletStart, NothingToRecord
-from crashloop.record.site import RecordingSite
+from crashloop.record.site import NodeFacts, RecordingSite
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario

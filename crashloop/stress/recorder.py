@@ -13,7 +13,7 @@ from functools import partial
 
 from crashloop.errors import CrashloopError
 from crashloop.kube.answers import KubeError
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.stress.assignment import Marks, Order, Situation, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import Cause, Incidents, StressDir, misses

@@ -26,7 +26,7 @@ from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import ClusterError, PrerequisiteError, UsageError
 from crashloop.processors import available_processors
 from crashloop.profiles import load_profile, validate_for_node
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.report.stress.results import StressResults
 from crashloop.run.existing import offer_of
 from crashloop.run.options import OF_LENDERS, arguments

@@ -16,7 +16,7 @@ import pytest
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
 from crashloop.kube.client import KubeApi
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
