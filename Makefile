@@ -104,7 +104,7 @@ kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker
 	$(BIN)/crashloop run --provider kind $(PYTEST_ARGS)
 
 kindlike: python ## Provider kit and quick scope on nodes with systemd, as in kind's images (root, Docker, Go; 12 minutes)
-	image=$$($(BIN)/python -m tools.kindlike); \
+	image=$$($(BIN)/python -m contrib.kindlike); \
 	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
 	$(BIN)/crashloop run --provider kind --node-image "$$image" $(PYTEST_ARGS)
 
@@ -174,7 +174,7 @@ dist: python ## Build sdist and wheel; with TAG=v1.2.3 only if that is the versi
 	$(BIN)/python -m build --no-isolation
 
 krew: dist ## Also write archive and manifest for krew; RELEASE_URL is where the files of the release are
-	$(BIN)/python -m tools.krew dist "$${RELEASE_URL:?where the files of the release are}"
+	$(BIN)/python -m contrib.krew dist "$${RELEASE_URL:?where the files of the release are}"
 
 image: dist ## Build the container image `crashloop` of the Dockerfile (IMAGE_ARGS for docker build)
 	docker build --tag crashloop $(IMAGE_ARGS) .

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from crashloop.cluster.binaries.skew import check_skew, check_supported
+from crashloop.cluster.binaries.versions import check_skew, check_supported
 from crashloop.errors import UsageError
 from crashloop.kubelet_files import Form, Found, Undecodable, configuration, configurations, form_of
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve

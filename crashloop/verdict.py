@@ -53,6 +53,33 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return PurePosixPath(self.file).stem
 
 
+class Missed(msgspec.Struct, frozen=True, kw_only=True):
+    """A restart outside of its window. Seconds count from the exit."""
+
+    number: int
+    """1 for the first restart."""
+    container: str
+    verb: str
+    """came or was created"""
+    taken_s: float
+    """Below 0 for a start that no exit had called for."""
+    due_s: float
+    latest_s: float | None = None
+    """None for an early restart."""
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one finding rests on."""
+
+    scenario: str = ""
+    """Whose history; empty: none."""
+    profile: str = ""
+    lines: tuple[int, ...] = ()
+    """Of that history."""
+    missed: Missed | None = None
+    """The restart that it is about, if that came outside of its window."""
+
+
 COMPARED = "compared"
 """Key of the facts of each scenario, by name, in those of a comparison."""
 
@@ -68,6 +95,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     mode: VerdictMode = VerdictMode.GATE
     findings: tuple[str, ...] = ()
     """One sentence each: what was seen, what was due. For SKIPPED and INCONCLUSIVE: what is missing."""
+    grounds: tuple[Ground, ...] = ()
+    """One for each finding; none in a verdict of an earlier release, or without a recording."""
     evidence: tuple[Evidence, ...] = ()
     deviation: str | None = None
     """Entry of deviations.yaml whose model explains the history; such a FAIL does not fail the run."""

@@ -11,7 +11,7 @@ from locust import User, constant, task
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.stress.assignment import UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
-from crashloop.stress.pace import arrivals_ns
+from crashloop.stress.pods import arrivals_ns
 from load.arrivals import Arrivals, to_the_end
 from load.backlog import Backlog
 from load.endpoints import Endpoints

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.report.stress.plots import Plot, against_pods, rows
+from crashloop.report.chart import Chart, chart_file
+from crashloop.report.stress.plots import against_pods, delay_charts, rows
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.served import backlog_plots
-from crashloop.report.stress.svg import curve_plots, curve_svg, curve_title, plot_svg, standalone
+from crashloop.report.stress.served import backlog_charts
 
 ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""
@@ -27,30 +27,29 @@ def along_time(results: StressResults) -> Iterator[Picture]:
     """The load over time, one picture per quantity and node."""
     profiles = {node.name: node.profile for node in results.nodes}
     for row in rows(results):
-        for plot in row.plots if row.title in ALONG_TIME else ():
-            yield _picture(results, row.title, profiles.get(plot.node, plot.node), plot)
+        for chart in row.charts if row.title in ALONG_TIME else ():
+            yield _picture(results, row.title, profiles.get(chart.node, chart.node), chart)
 
 
 def backlogs(results: StressResults) -> Iterator[Picture]:
     """The backlog of every server of the first stage over time, with its kills and down times."""
     shown = {each.load for each in results.served if each.stage == results.stages[0].name}
-    for load, plot in backlog_plots(results):
+    for load, chart in backlog_charts(results):
         if load in shown:
-            yield _picture(results, "backlog", load, plot)
+            yield _picture(results, "backlog", load, chart)
 
 
 def against(results: StressResults) -> Iterator[Picture]:
     """Figures against the number of crashing pods."""
-    for plot in against_pods(results).plots:
-        yield _picture(results, plot.title, "by crashing pods", plot)
+    for chart in against_pods(results).charts:
+        yield _picture(results, chart.title, "by crashing pods", chart)
 
 
 def delays(results: StressResults) -> Iterator[Picture]:
     """Delays by restart under load."""
-    for plot in curve_plots(results.curves):
-        title = curve_title(plot.curve)
-        svg = standalone(curve_svg(plot, name="p"), heading=f"Delay by restart (s), {title}")
-        yield Picture(_name(results, "delays", title), svg, plot.alternative)
+    for title, chart in delay_charts(results.curves):
+        svg = chart_file(chart, heading=f"Delay by restart (s), {title}")
+        yield Picture(_name(results, "delays", title), svg, chart.alternative)
 
 
 def as_markdown(found: Iterable[Picture], folder: Path) -> str:
@@ -63,10 +62,9 @@ def as_markdown(found: Iterable[Picture], folder: Path) -> str:
     return "\n".join(shown)
 
 
-def _picture(results: StressResults, title: str, of: str, plot: Plot) -> Picture:
-    legend = [line.name for line in plot.lines] if len(plot.lines) > 1 else []
-    svg = standalone(plot_svg(plot, name="p"), heading=f"{title[0].upper()}{title[1:]}, {of}", legend=legend)
-    return Picture(_name(results, title, of), svg, plot.alternative)
+def _picture(results: StressResults, title: str, of: str, chart: Chart) -> Picture:
+    svg = chart_file(chart, heading=f"{title[0].upper()}{title[1:]}, {of}")
+    return Picture(_name(results, title, of), svg, chart.alternative)
 
 
 def _name(results: StressResults, *parts: str) -> str:

@@ -18,7 +18,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from crashloop.stress.loads import Demand
-from crashloop.stress.pace import arrivals_ns
+from crashloop.stress.pods import arrivals_ns
 
 STEP_S = 0.02
 OVERHEAD_S = 0.0008

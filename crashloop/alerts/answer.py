@@ -7,10 +7,8 @@ from statistics import mean
 
 import msgspec
 
-from crashloop.alerts.loops import CrashLoop
-from crashloop.alerts.promtool import Fired, evaluated
-from crashloop.alerts.rules import BY_NAME, Rules
-from crashloop.alerts.series import FAMILIES, HEALTHY, as_promtool, of_loop, of_rollouts
+from crashloop.alerts.loops import FAMILIES, HEALTHY, CrashLoop, as_promtool, of_loop, of_rollouts
+from crashloop.alerts.promtool import BY_NAME, Fired, Rules, evaluated
 
 ALERTS_FORMAT = "crashloop.alerts/1"
 LABELS = {"job": "kube-state-metrics", "namespace": "default"}

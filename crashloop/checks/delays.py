@@ -2,11 +2,24 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.model.restart import Decision
-from crashloop.restarts.bounds import awaits_init, early, key_of, late, late_alike, overdue, stepped_s, why_late
+from crashloop.restarts.bounds import (
+    Early,
+    Late,
+    awaits_init,
+    early,
+    key_of,
+    late,
+    late_alike,
+    overdue,
+    stepped_s,
+    why_late,
+)
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import why_it_ended
@@ -14,6 +27,7 @@ from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.model_input import turning_points
 from crashloop.restarts.restart import Restart, restarts, restarts_of
 from crashloop.spec.pod import Container
+from crashloop.verdict import Missed
 from crashloop.words import at_lines, count, seconds
 
 MIN_DELAYS = 2
@@ -182,7 +196,7 @@ def too_early(case: Case, restart: Restart) -> Finding | None:
         f"{seconds(least_s)} was due: {seen.due.reason}."
     )
     jumped = f"The wall clock jumped by {seconds(seen.stepped_s)} meanwhile"
-    return fail_unless(jumped if seen.is_open else None, came, *lines)
+    return _about(restart, seen, fail_unless(jumped if seen.is_open else None, came, *lines))
 
 
 def _from_exit(taken_s: float, due_s: float) -> str:
@@ -207,7 +221,20 @@ def too_late(case: Case, restart: Restart, *, repeated: str | None = None) -> Fi
     if doubt is not None and repeated is not None and seen.excess_s > seen.allowance_s:
         doubt = why_late(case, restart, seen, repeated=True)
         said = said if doubt else f"{said} {repeated}"
-    return fail_unless(doubt, said, *lines)
+    return _about(restart, seen, fail_unless(doubt, said, *lines))
+
+
+def _about(restart: Restart, seen: Early | Late, found: Finding) -> Finding:
+    """The finding with its numbers."""
+    missed = Missed(
+        number=restart.due.restart,
+        container=restart.container,
+        verb=seen.verb,
+        taken_s=seen.taken.seconds,
+        due_s=seen.due.delay_s,
+        latest_s=seen.due.latest_s if isinstance(seen, Late) else None,
+    )
+    return msgspec.structs.replace(found, missed=missed)
 
 
 def missing_restart(case: Case, restart: Restart, because: str) -> Finding | None:

@@ -18,7 +18,7 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.requirement import Deviation, Requirement, applies
-from crashloop.verdict import Outcome, Verdict, VerdictMode
+from crashloop.verdict import Ground, Outcome, Verdict, VerdictMode
 from crashloop.words import count
 
 EVERY_POD = "every pod"
@@ -104,6 +104,7 @@ def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
         outcome=outcome,
         mode=mode,
         findings=(*findings, *map(_in_scenario, quoted[:MOST_QUOTED])),
+        grounds=(*(Ground() for _ in findings), *map(_ground, quoted[:MOST_QUOTED])),
         evidence=tuple(each for verdict in quoted[:MOST_QUOTED] for each in verdict.evidence),
         deviation=deviation,
         facts={"pods": dict(Counter(each.outcome.value for each in verdicts))},
@@ -119,3 +120,7 @@ def _in_scenario(verdict: Verdict) -> str:
     prefix = _PREFIX.format(verdict.requirement)
     finding = verdict.findings[0].removeprefix(prefix) if verdict.findings else "no finding"
     return f"{prefix}in {verdict.scenario} ({verdict.profile}): {finding}"
+
+
+def _ground(verdict: Verdict) -> Ground:
+    return verdict.grounds[0] if verdict.grounds else Ground(scenario=verdict.scenario, profile=verdict.profile)

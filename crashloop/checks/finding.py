@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.verdict import Outcome, worst
+from crashloop.verdict import Missed, Outcome, worst
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -16,15 +16,18 @@ class Finding(msgspec.Struct, frozen=True):
     lines: tuple[int, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     """The same for a comparison: scenarios and lines of their histories."""
+    missed: Missed | None = None
+    """The restart that came outside of its window."""
 
     def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
         """The same, resting on lines of the histories of these scenarios."""
         places = tuple((scenario, line) for scenario, lines in histories for line in lines)
-        return Finding(self.outcome, self.sentence, places=places)
+        return Finding(self.outcome, self.sentence, places=places, missed=self.missed)
 
     def in_history(self, scenario: str) -> "Finding":
         """The finding about one history as one about a comparison."""
-        return Finding(self.outcome, f"in {scenario}: {self.sentence}").at((scenario, self.lines))
+        said = Finding(self.outcome, f"in {scenario}: {self.sentence}", missed=self.missed)
+        return said.at((scenario, self.lines))
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.requirement import Deviation
-from crashloop.verdict import Evidence, Outcome, Verdict
+from crashloop.verdict import Evidence, Ground, Outcome, Verdict
 
 
 def judge(question: Question, deviations: Sequence[Deviation] = (), *, doubt_explains: bool = False) -> Verdict:
@@ -134,14 +134,16 @@ def verdict_of(
 ) -> Verdict:
     """The verdict with the requirement before each finding, worst first, and the history lines that they stand on."""
     only = question.histories[0].name if len(question.histories) == 1 else ""
-    stands_on = {(name or only, line) for each in checked.findings for name, line in _stands_on(each)}
+    findings = worst_first(checked.findings)
+    stands_on = {(name or only, line) for each in findings for name, line in _stands_on(each)}
     return Verdict(
         requirement=question.requirement.id,
         scenario=question.name,
         profile=question.subject,
         outcome=checked.outcome,
         mode=question.requirement.mode,
-        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in worst_first(checked.findings)),
+        findings=tuple(f"{question.requirement.id}: {each.sentence}" for each in findings),
+        grounds=tuple(_ground(each, only, question.subject) for each in findings),
         evidence=tuple(
             Evidence(
                 file=f"history/{each.name}.jsonl",
@@ -152,3 +154,11 @@ def verdict_of(
         deviation=deviation,
         facts=checked.facts if facts is None else facts,
     )
+
+
+def _ground(finding: Finding, only: str, profile: str) -> Ground:
+    """The history that a finding rests on; of several the first. `only`: the name of the only one there is."""
+    places = finding.places or tuple((only, line) for line in finding.lines)
+    scenario = places[0][0] if places else only
+    lines = tuple(line for name, line in places if name == scenario)
+    return Ground(scenario=scenario, profile=profile, lines=lines, missed=finding.missed)

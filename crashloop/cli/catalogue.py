@@ -117,7 +117,7 @@ def check(
 
     Files may be those of kubeadm, kind, ConfigMaps, /configz and cloud providers.
     """
-    from crashloop.cluster.binaries.skew import check_supported
+    from crashloop.cluster.binaries.versions import check_supported
     from crashloop.kubelet_files import CHECKED
     from crashloop.report.text import printable
     from crashloop.run.profile_check import UNREADABLE, checked

@@ -213,7 +213,7 @@ def _curve(configured: "KubeletProfile", version: str | None) -> "Curve":
 
 
 def _kubernetes(version: str | None) -> "KubernetesVersion":
-    from crashloop.cluster.binaries.skew import check_supported
+    from crashloop.cluster.binaries.versions import check_supported
     from crashloop.settings import resolve_settings
     from crashloop.spec.version import KubernetesVersion
 

@@ -2,9 +2,9 @@
 
 from crashloop.cli.suites import Suite, is_writable
 from crashloop.comparison.side import JudgedRun
-from crashloop.comparison.stress.comparison import compare_stress
-from crashloop.comparison.stress.values import JudgedStressRun
+from crashloop.comparison.stress import compare_stress
 from crashloop.comparison.trend import trend_of_stress
+from crashloop.comparison.values import JudgedStressRun
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults, run_results
 from crashloop.stress.folder import StressDir, publish_stress, published_stress

@@ -21,7 +21,7 @@ import psutil
 
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.errors import ClusterError, PrerequisiteError
-from crashloop.priority import hand_on
+from crashloop.processors import hand_on
 from crashloop.waiting import WaitTimeout, wait_until
 
 LAST_LINES = 20

@@ -21,7 +21,7 @@ from crashloop.comparison.side import (
     requirements_of,
     side_of,
 )
-from crashloop.comparison.stress.values import StageChange, ValueChange
+from crashloop.comparison.values import StageChange, ValueChange
 from crashloop.report.results import ProfileSummary, RequirementText, Results, RunResults
 from crashloop.report.text import config_yaml, node_facts
 from crashloop.verdict import VerdictMode

@@ -7,7 +7,7 @@ from crashloop.comparison.lateness import LatenessChange
 from crashloop.comparison.matrix import Cell as MatrixCell
 from crashloop.comparison.matrix import Matrix
 from crashloop.comparison.side import Change, ScenarioOutcome
-from crashloop.comparison.stress.comparison import (
+from crashloop.comparison.stress import (
     VALUES_HEADER,
     names_text,
     not_compared,
@@ -16,7 +16,6 @@ from crashloop.comparison.stress.comparison import (
     value_cells,
     values_summary,
 )
-from crashloop.comparison.stress.values import ValueChange
 from crashloop.comparison.text import (
     ARROW,
     LATENESS_HEADER,
@@ -32,6 +31,7 @@ from crashloop.comparison.text import (
     name_of,
     outcome,
 )
+from crashloop.comparison.values import ValueChange
 from crashloop.report.document import (
     Badge,
     Block,

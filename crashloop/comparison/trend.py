@@ -17,7 +17,7 @@ from statistics import median
 import msgspec
 
 from crashloop.comparison.side import JudgedRun, key_of
-from crashloop.comparison.stress.values import KEY_FIGURES, JudgedStressRun
+from crashloop.comparison.values import KEY_FIGURES, JudgedStressRun
 from crashloop.report.document import Badge, Cell, Document, Headline, Medium, Pairs, Paragraph, Row, Section, Table
 from crashloop.report.results import RunResults
 from crashloop.report.standing import Standing

@@ -13,13 +13,13 @@ states while a container waits (kuberuntime_manager.go@v1.37.1 doBackOff).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from crashloop.history.statuses import FAILED_STARTS
+from crashloop.history.payload import PodStatusData
+from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, report_of
 from crashloop.model.pod_status import WAITING_REASON
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.killing_probe import KillingProbe, killed_after_s
@@ -72,39 +72,6 @@ class PodStatement(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[ContainerStatement, ...]
 
 
-class _Terminated(msgspec.Struct, frozen=True, rename="camel"):
-    reason: str | None = None
-    started_at: str | None = None
-    finished_at: str | None = None
-
-
-class _Running(msgspec.Struct, frozen=True, rename="camel"):
-    started_at: str | None = None
-
-
-class _Waiting(msgspec.Struct, frozen=True):
-    reason: str | None = None
-    message: str | None = None
-
-
-class _State(msgspec.Struct, frozen=True):
-    waiting: _Waiting | None = None
-    running: _Running | None = None
-    terminated: _Terminated | None = None
-
-
-class _ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
-    restart_count: int = 0
-    state: _State = _State()
-    last_state: _State = _State()
-
-
-class _Status(msgspec.Struct, frozen=True, rename="camel"):
-    container_statuses: tuple[_ContainerStatus, ...] | None = None
-    init_container_statuses: tuple[_ContainerStatus, ...] | None = None
-
-
 class _Rule(msgspec.Struct, frozen=True):
     action: str = ""
 
@@ -129,71 +96,60 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     init_containers: tuple[_ContainerSpec, ...] | None = None
 
 
-_WAITS_AS_DUE = frozenset({None, "", WAITING_REASON, "ContainerCreating", "PodInitializing"})
+_WAITS_AS_DUE = frozenset({"", WAITING_REASON, "ContainerCreating", "PodInitializing"})
 
-_spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(_Status)
+_spec, _status = msgspec.json.Decoder(_Spec), msgspec.json.Decoder(PodStatusData)
 
 
 def statement(namespace: str, name: str, uid: str, spec: bytes, status: bytes) -> PodStatement:
     """Read `spec` and `status` of a pod as the API server sent them. Raises msgspec.MsgspecError if they are none."""
-    declared, reported = _spec.decode(spec), _status.decode(status)
+    declared, said = _spec.decode(spec), _status.decode(status)
     inits = declared.init_containers or ()
     restarts_all = any(each.restarts_all for each in (*declared.containers, *inits))
     specs = {each.name: each for each in (*inits, *declared.containers)}
     once = {each.name for each in inits if each.restart_policy != "Always"}
-    statuses = (*(reported.init_container_statuses or ()), *(reported.container_statuses or ()))
-    why = {
-        each.name: LeftOut.INIT if each.name in once else LeftOut.RESTARTS_ALL if restarts_all else None
-        for each in statuses
-    }
+    try:
+        reported = report_of(0, 0, said).containers
+    except ValueError:
+        reported = {}  # no API server sends such a time
+    names = [each.name for each in (*(said.init_container_statuses or ()), *(said.container_statuses or ()))]
+    others = LeftOut.RESTARTS_ALL if restarts_all else None
     return PodStatement(
         namespace=namespace,
         name=name,
         uid=uid,
         node=declared.node_name,
         containers=tuple(
-            _container(each, specs.get(each.name, _ContainerSpec(each.name)), why[each.name]) for each in statuses
+            _container(specs.get(name, _ContainerSpec(name)), reported[name], LeftOut.INIT if name in once else others)
+            for name in names
+            if name in reported
         ),
     )
 
 
-def _container(status: _ContainerStatus, spec: _ContainerSpec, left_out: LeftOut | None) -> ContainerStatement:
-    waiting, ended = status.state.waiting, status.state.terminated
-    backs_off = waiting is not None and waiting.reason == WAITING_REASON
+def _container(spec: _ContainerSpec, said: ContainerReport, left_out: LeftOut | None) -> ContainerStatement:
+    state, waits = said.state, said.state.kind == "waiting"
+    backs_off = waits and state.reason == WAITING_REASON
     return ContainerStatement(
-        name=status.name,
-        restart_count=status.restart_count,
-        present=_instance(status.state),
-        previous=_instance(status.last_state),
+        name=spec.name,
+        restart_count=said.restart_count,
+        present=_instance(state),
+        previous=_instance(said.last_state or ContainerState()),
         key=f"{spec.image} {spec.resources}",
-        start_failed=(waiting is not None and waiting.reason not in _WAITS_AS_DUE)
-        or (ended is not None and ended.reason in FAILED_STARTS),
+        start_failed=state.reason not in _WAITS_AS_DUE if waits else state.reason in FAILED_STARTS,
         backs_off=backs_off,
-        stated_s=stated_backoff_s(waiting.message) if waiting is not None and backs_off else None,
+        stated_s=stated_backoff_s(state.message) if backs_off else None,
         killed_after_s=killed_after_s(spec.liveness_probe, spec.startup_probe),
         left_out=left_out,
     )
 
 
-def _instance(state: _State) -> StatedInstance | None:
+def _instance(state: ContainerState) -> StatedInstance | None:
     """None without a start: an instance whose start failed is stamped with the epoch."""
-    if state.running is not None:
-        started_s = _seconds(state.running.started_at)
-        return None if started_s is None else StatedInstance(started_s)
-    if state.terminated is not None:
-        started_s, finished_s = _seconds(state.terminated.started_at), _seconds(state.terminated.finished_at)
-        return None if started_s is None or finished_s is None else StatedInstance(started_s, finished_s)
-    return None
-
-
-def _seconds(moment: str | None) -> int | None:
-    if moment is None:
+    started_s, finished_s = ((ns or 0) // 1_000_000_000 for ns in (state.started_ns, state.finished_ns))
+    if started_s <= 0 or (state.kind == "terminated" and finished_s <= 0):
         return None
-    try:
-        seconds = int(datetime.fromisoformat(moment).timestamp())
-    except ValueError:
-        return None
-    return seconds if seconds > 0 else None
+    return StatedInstance(started_s, finished_s if state.kind == "terminated" else None)
 
 
 FREE_S = 8

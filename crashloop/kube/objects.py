@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from crashloop.errors import UsageError
+from crashloop.spec.pod import cores
 from crashloop.spec.version import KubernetesVersion
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -31,6 +32,4 @@ def kubelet_version(node: dict[str, Any]) -> KubernetesVersion:
 def node_cores(node: dict[str, Any]) -> float | None:
     """CPUs of a node, whose capacity is `4`, or `3920m` where something is reserved; None without a capacity."""
     cpu = str(node["status"].get("capacity", {}).get("cpu", ""))
-    if not cpu:
-        return None
-    return float(cpu.removesuffix("m")) / (1000 if cpu.endswith("m") else 1)
+    return cores(cpu) if cpu else None

@@ -156,9 +156,7 @@ def effective_gates(profile: KubeletProfile, version: KubernetesVersion) -> dict
     What the kubelet refuses (unknown or locked gates, broken dependencies) is for `config.effective_curve` to say.
     """
     release, own = kubelet_version(profile, version), profile.feature_gates
-    unset = {gate: is_enabled(gate, own, release) for gate in default_gates(release) if gate not in own}
     no_choice = (GateState.ABSENT, GateState.LOCKED)
-    chosen = {
-        gate: on for gate, on in own.items() if gate not in GATE_GROUPS and gate_state(gate, release) not in no_choice
-    }
-    return default_gates(release) | unset | chosen
+    groups = {gate: on for gate, on in own.items() if gate in GATE_GROUPS}
+    chosen = {gate: on for gate, on in own.items() if gate not in groups and gate_state(gate, release) not in no_choice}
+    return {gate: is_enabled(gate, groups, release) for gate in default_gates(release)} | chosen

@@ -20,12 +20,11 @@ from crashloop.kube.client import KubeApi
 from crashloop.record.channels.channel import intervention_event, now_ns
 from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord
-from crashloop.record.node_facts import KUBELET_ANSWERS_S
+from crashloop.record.event_router import PodRecording
 from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
 from crashloop.record.pod_progress import DueSignal
-from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import Pods
-from crashloop.record.site import RecordingSite, outages_of
+from crashloop.record.site import KUBELET_ANSWERS_S, RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
 from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s
 from crashloop.spec.pod import ContainerKind

@@ -8,8 +8,7 @@ import msgspec
 from crashloop.cluster.provider import Capability, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import Json
-from crashloop.record.environment import read_environment
-from crashloop.record.run_cluster import match_nodes, place_nodes
+from crashloop.record.run_cluster import match_nodes, place_nodes, read_environment
 from crashloop.record.schedule import Schedule
 from crashloop.record.site import RecordingSite
 from crashloop.spec.plan import Plan, PlannedNode

@@ -9,10 +9,10 @@ from crashloop.cluster.provider import Node
 from crashloop.errors import CrashloopError
 from crashloop.history.event import Event
 from crashloop.kube.answers import ApiRefusal, CredentialsRefused
+from crashloop.record.event_router import PodRecording
 from crashloop.record.history_file import end_events
 from crashloop.record.interventions import Annotations, Interventions
 from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
-from crashloop.record.pod_recording import PodRecording
 from crashloop.record.pods import DeploymentPods, JobPods, Pods, StaticPods
 from crashloop.record.scenario_loop import ScenarioStage
 from crashloop.record.site import RecordingSite

@@ -18,9 +18,9 @@ from crashloop.pods.owners import deployment_manifest, job_manifest, static_pod_
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.readout import log_files, read_journals
+from crashloop.record.event_router import PodRecording
 from crashloop.record.pod_dependencies import ScenarioImages
 from crashloop.record.pod_progress import JobCounts
-from crashloop.record.pod_recording import PodRecording
 from crashloop.record.site import RecordingSite
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.waiting import wait_until

@@ -21,10 +21,10 @@ from typing import Literal
 from crashloop.cluster.provider import Cluster, ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError
-from crashloop.priority import go_first
+from crashloop.processors import go_first
 from crashloop.record.history_file import seal_unrecorded
-from crashloop.record.lifeline import Interrupted, Lifeline
 from crashloop.record.run_cluster import RecorderSettings, kept_cluster, own_cluster, recorder_settings, run_name
+from crashloop.record.scenario_loop import Interrupted, Lifeline
 from crashloop.record.stage import Stage, first_requests, record_apart
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Plan

@@ -1,24 +1,29 @@
-"""The cluster of a run, for both suites: its settings, its name, its nodes for those of the plan, and its namespace.
+"""The cluster of a run, for both suites: its settings, name, namespace, nodes for those of the plan, and environment.json.
 
 A run has a cluster of its own, which goes with it, or a kept one, which stays as it was.
 """
 
 import hashlib
 import logging
+import platform
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 
+from crashloop import __version__
 from crashloop.cluster.ownership import mark_kept
 from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.cluster.providers import owning_provider, provider
 from crashloop.errors import ClusterError, UsageError
-from crashloop.kube.client import KubeApi
+from crashloop.kube.client import Json, KubeApi
 from crashloop.pods.manifest import RUN_LABEL
+from crashloop.processors import available_processors
 from crashloop.spec.plan import PlannedNode
 
 
@@ -170,3 +175,74 @@ def run_namespace(api: KubeApi, info: ClusterInfo, label: str, remove: Callable[
         yield name
     finally:
         remove(name)
+
+
+ENVIRONMENT_FORMAT = "crashloop.environment/1"
+
+
+class RecorderHost(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine of the recorder."""
+
+    kernel: str
+    machine: str
+    cpu_model: str = ""
+    """As the kernel names it; empty where it does not."""
+    cpus: int
+    memory_bytes: int
+    cgroup_version: int
+    has_cpu_pressure: bool
+    """Whether the kernel counts CPU stalls (/proc/pressure/cpu)."""
+    python: str
+
+
+class NodeVersions(msgspec.Struct, frozen=True, kw_only=True):
+    """`status.nodeInfo` of a node, as far as it names versions."""
+
+    name: str
+    kubelet: str
+    container_runtime: str
+    kernel: str
+    os_image: str
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """environment.json."""
+
+    format: str = ENVIRONMENT_FORMAT
+    crashloop_version: str = __version__
+    host: RecorderHost
+    node_image: str | None = None
+    """Image that the nodes were made from, where nodes are containers."""
+    nodes: tuple[NodeVersions, ...]
+
+
+def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Environment:
+    """The facts of this host and of the Node objects given."""
+    host = RecorderHost(
+        kernel=platform.release(),
+        machine=platform.machine(),
+        cpu_model=_cpu_model(),
+        cpus=available_processors(),
+        memory_bytes=psutil.virtual_memory().total,
+        cgroup_version=2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1,
+        has_cpu_pressure=Path("/proc/pressure/cpu").exists(),
+        python=sys.version.split()[0],
+    )
+    return Environment(host=host, node_image=node_image, nodes=tuple(_node_versions(node) for node in nodes))
+
+
+def _cpu_model() -> str:
+    """`model name` of the first CPU; ARM kernels do not have it."""
+    lines = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    return next((value.strip() for name, _, value in lines if name.strip() == "model name"), "")
+
+
+def _node_versions(node: dict[str, Any]) -> NodeVersions:
+    info = node["status"]["nodeInfo"]
+    return NodeVersions(
+        name=node["metadata"]["name"],
+        kubelet=info["kubeletVersion"],
+        container_runtime=info["containerRuntimeVersion"],
+        kernel=info["kernelVersion"],
+        os_image=info["osImage"],
+    )

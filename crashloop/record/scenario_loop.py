@@ -1,22 +1,91 @@
-"""The loop that takes every scenario of a run from planned to sealed, and what it sees of a scenario of any kind.
+"""The loop that takes every scenario of a run from planned to sealed, what it sees of one of any kind, and what ends it early.
 
 Theory of operation. Ten times a second the loop launches what the schedule says and checks every active scenario. Slow
 work (calls to the API server or the cluster) goes to a small pool of threads. A scenario has at most one such task in
 progress, so its stages are sequential; only this loop advances the schedule.
+
+The recorder lives as long as its parent process holds the other end of its standard input. End of file, SIGTERM and SIGINT
+have the same effect: interrupt the recording, tear down, exit. While a provider brings a cluster up or down the main thread
+may be deep in a call, so there the interruption is raised. A channel that has crashed loses evidence unseen, so nothing
+should go on without it.
 """
 
 import logging
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from enum import Enum, auto
-from typing import Protocol
+from types import FrameType
+from typing import Protocol, Self
 
+from crashloop.errors import CrashloopError
 from crashloop.processors import cpu_times
-from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.schedule import WINDOW_S, Schedule
 from crashloop.spec.scenario import Scenario
+
+
+class Interrupted(KeyboardInterrupt):
+    """The life line has broken. Not an error: providers clean up as on Ctrl-C."""
+
+
+class Lifeline:
+    """Watches standard input and signals; made in the main thread."""
+
+    def __init__(self, stdin: int = 0) -> None:
+        self.broken = threading.Event()
+        self._stdin = stdin
+        self._raising = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._interrupted)
+        threading.Thread(target=self._watch, name="lifeline", daemon=True).start()
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Inside, a broken life line raises Interrupted in the main thread, at once or when it breaks."""
+        self._raising = True
+        try:
+            if self.broken.is_set():
+                raise Interrupted
+            yield
+        finally:
+            self._raising = False
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        self.broken.set()
+        if self._raising:
+            self._raising = False
+            raise Interrupted
+
+    def _watch(self) -> None:
+        while os.read(self._stdin, 4096):
+            pass
+        # A signal, since it also ends a call in which the main thread waits.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+class ThreadCrashes:
+    """Notes the first one from `with` to its end. Faults of the suite still reach the previous excepthook."""
+
+    def __init__(self) -> None:
+        self.first: BaseException | None = None
+        self._before = threading.excepthook
+
+    def __enter__(self) -> Self:
+        self._before, threading.excepthook = threading.excepthook, self._take
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        threading.excepthook = self._before
+
+    def _take(self, crash: threading.ExceptHookArgs) -> None:
+        self.first = self.first or crash.exc_value
+        if not isinstance(crash.exc_value, CrashloopError):
+            self._before(crash)
 
 
 class ScenarioStage(Enum):

@@ -1,13 +1,14 @@
-"""A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios.
+"""A plan from its first scenario to its last, on one cluster: namespace, channels, nodes, scenarios of every kind.
 
 The scenarios that have a control plane for themselves are recorded one after the other, each on a cluster of its own.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
-from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, NodeRequest, Progress
+from crashloop.cluster.provider import Capability, Cluster, ClusterRequest, Node, NodeRequest, Progress
 from crashloop.errors import CrashloopError
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
@@ -15,16 +16,16 @@ from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
 from crashloop.record.event_router import EventRouter
 from crashloop.record.history_file import seal_unrecorded
-from crashloop.record.kinds import AT_ONCE, active
-from crashloop.record.lifeline import Lifeline
-from crashloop.record.node_facts import NodeFacts
 from crashloop.record.node_keeper import NodeKeeper, Stranded, node_requests
+from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.run_cluster import own_cluster, run_name, run_namespace
-from crashloop.record.scenario_loop import ScenarioLoop
+from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop
 from crashloop.record.schedule import Schedule
-from crashloop.record.site import RecordingSite
+from crashloop.record.single_task import ApiRequests, KubeletStart, NothingToRecord
+from crashloop.record.site import NodeFacts, RecordingSite
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Plan
+from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, Scenario, StartupScenario, TextScenario
 
 log = logging.getLogger(__name__)
 
@@ -163,3 +164,30 @@ def record_apart(
             log.warning("scenario %s: %s", name, error)
             if not run.history(name).exists():
                 seal_unrecorded(run.history(name), scenario, plan, "failed", str(error))
+
+
+class RecordedKind(NamedTuple):
+    """How a kind of scenario is recorded."""
+
+    active: Callable[[Any, Any, RecordingSite], ActiveScenario]
+    """Made of the scenario, its node (None if it needs none) and the site."""
+    at_once: int | None = None
+    """How many run at the same time; None: as many as the budgets allow."""
+
+
+KINDS: Mapping[type[AnyScenario], RecordedKind] = {
+    PodScenario: RecordedKind(ActivePod),
+    StartupScenario: RecordedKind(KubeletStart, at_once=2),
+    # One after the other, so that what one stores is gone before another uses the same names.
+    ApiScenario: RecordedKind(ApiRequests, at_once=1),
+    TextScenario: RecordedKind(NothingToRecord),
+}
+
+AT_ONCE: Mapping[type[AnyScenario], int] = {
+    kind: recorded.at_once for kind, recorded in KINDS.items() if recorded.at_once is not None
+}
+
+
+def active(scenario: Scenario, node: Node | None, site: RecordingSite) -> ActiveScenario:
+    """A scenario that is to be launched."""
+    return KINDS[type(scenario)].active(scenario, node, site)

@@ -24,8 +24,7 @@ from crashloop.report.document import (
     Span,
 )
 from crashloop.report.panels import panels_of
-from crashloop.report.rerun import analyze_again, run_again
-from crashloop.report.results import ProfileSummary, Results, RunResults
+from crashloop.report.results import ProfileSummary, Results, RunResults, analyze_again, run_again
 from crashloop.report.standing import Standing
 from crashloop.report.text import config_yaml, counted, flattened, seconds, took
 from crashloop.report.timeline import timeline_svg

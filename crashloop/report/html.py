@@ -13,8 +13,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from crashloop.report.chart import ALONG
 from crashloop.report.document import Block, Document, Figures, Medium, Table, outcomes
-from crashloop.report.picture import ALONG
 from crashloop.report.text import printable
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from crashloop.report.chart import Scale, grid_line, n, ordinal_ticks, picture, scale_for, text
 from crashloop.report.curves import PlottedCurve, ReportedDelay, curve_in_words, delay_in_words
 from crashloop.report.document import Badge, Figure, Inline, Row, Span, Table, row
-from crashloop.report.picture import Scale, grid_line, n, ordinal_ticks, picture, scale_for, text
 from crashloop.report.text import anchor_of, seconds
 
 WIDTH, HEIGHT = 280, 176

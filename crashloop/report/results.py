@@ -6,6 +6,7 @@ JUnit knows failure, error and skipped. FAIL is a failure; INCONCLUSIVE is an er
 as a pass; a known deviation and a reported verdict pass, with a note in their output.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any, Protocol, Self
@@ -358,3 +359,29 @@ def _explained(verdict: Verdict, results: Results) -> str:
         f"Evidence: {sources}." if sources else "",
     ]
     return "\n".join(filter(None, parts))
+
+
+def analyze_again(results: RunResults) -> str:
+    """The command that judges the recording again, as a shell takes it."""
+    return shlex.join(("crashloop", "analyze", results.directory or results.run or "RUN"))
+
+
+def run_again(results: Results, requirements: Iterable[str] = ()) -> str:
+    """The command that runs the same again: on these requirements, or on all that the run selected."""
+    chosen = tuple(f"--requirement={each}" for each in requirements) or results.selection
+    own = (f"--kubelet-binary={results.kubelet_binary}",) if results.kubelet_binary else ()
+    version = f"--kubernetes-version={results.kubernetes_version}"
+    older = (f"--provider={results.provider}", f"--scope={results.scope}", version, *own)
+    return command_line("run", (*chosen, *(results.arguments or older)))
+
+
+def command_line(name: str, arguments: Iterable[str]) -> str:
+    """A command with its arguments, as a shell takes it."""
+    return shlex.join(("crashloop", name, *(word for each in arguments for word in _words(each))))
+
+
+def _words(argument: str) -> tuple[str, ...]:
+    """`--option=value` as people type it, unless the value would be taken for an option."""
+    option, separator, value = argument.partition("=")
+    is_plain = argument.startswith("--") and separator and not value.startswith("-")
+    return (option, value) if is_plain else (argument,)

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from crashloop.history.recording import JobReport, KubernetesEvent, PodHistory, Recording
 from crashloop.history.statuses import ContainerReport
+from crashloop.report.chart import Scale, n, picture, text
 from crashloop.report.curves import PlottedCurve
-from crashloop.report.picture import Scale, n, picture, text
 from crashloop.report.text import seconds, shortened
 from crashloop.spec.pod import FAILS, ProbeKind
 

@@ -5,8 +5,7 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from crashloop.report.cards import MOST_CARDS, cause_section
-from crashloop.report.causes import causes_of
+from crashloop.report.causes import MOST_CARDS, cause_section, causes_of
 from crashloop.report.curves import DELAYS, facts_of
 from crashloop.report.document import (
     Article,

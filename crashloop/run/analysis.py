@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from crashloop.checks.everywhere import of_all_pods
-from crashloop.deviations import load_deviations
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
@@ -23,7 +22,7 @@ from crashloop.report.results import RESULTS_FORMAT, Quote, Results, build_resul
 from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
-from crashloop.requirements import load_requirements
+from crashloop.requirements import load_deviations, load_requirements
 from crashloop.run.control import control_of, refused
 from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
@@ -129,7 +128,7 @@ def _quotes(run: RunDir, results: Results) -> Iterator[Quote]:
     """The lines that each cause rests on; a history that is missing or unreadable has none."""
     wanted: dict[str, set[int]] = {}
     for each in causes_of(results):
-        wanted.setdefault(each.first.scenario, set()).update(each.first.lines[:MOST_QUOTED])
+        wanted.setdefault(each.first.ground.scenario, set()).update(each.first.ground.lines[:MOST_QUOTED])
     for scenario, lines in islice(wanted.items(), MOST):
         try:
             with run.history(scenario).open(encoding="utf-8", errors="replace") as history:

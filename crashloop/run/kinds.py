@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from crashloop.cluster.binaries.skew import can_join_api_server
+from crashloop.cluster.binaries.versions import can_join_api_server
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.owner import job_course_of, replaced_course_of

@@ -9,7 +9,7 @@ from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from crashloop.cluster.binaries.skew import check_controllers
+from crashloop.cluster.binaries.versions import check_controllers
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.model.course import Course
@@ -266,11 +266,13 @@ class Outline(NamedTuple):
     budgets: Budgets
     expected_s: float
     """Longest expected recording, from the first pod to the last history."""
+    ends_s: dict[str, float]
+    """When each scenario is expected to be recorded at the latest."""
 
 
 def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
     """Nodes in the order in which they come up, on a provider that can do so much."""
-    played = forecast_of(plan, capabilities)
+    played = _forecast_of(plan, capabilities)
     return Outline(
         nodes=tuple(_node_outlines(plan, played)),
         requirements=len({each.requirement for each in plan.judgements}),
@@ -281,11 +283,11 @@ def outline(plan: Plan, capabilities: frozenset[Capability]) -> Outline:
         probes=sum(map(len, plan.probes_s.values())),
         budgets=plan.budgets,
         expected_s=max(played.ends_s - REPLACE_S, 0.0),
+        ends_s={name: end_s for name, (_, end_s) in played.scenarios.items()},
     )
 
 
-def forecast_of(plan: Plan, capabilities: frozenset[Capability]) -> Forecast:
-    """When each scenario is expected to be recorded at the latest."""
+def _forecast_of(plan: Plan, capabilities: frozenset[Capability]) -> Forecast:
     version = KubernetesVersion.parse(plan.kubernetes_version)
     lengths_s = {name: course.latest_s for name, course in courses_of(plan.scenarios, plan.profile, version).items()}
 

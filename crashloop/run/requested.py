@@ -21,8 +21,7 @@ from crashloop.cluster.binaries.ensure import (
     require_controllers,
     require_kubelet,
 )
-from crashloop.cluster.binaries.skew import check_supported
-from crashloop.cluster.binaries.versions import own_folder, own_kubelet
+from crashloop.cluster.binaries.versions import check_supported, own_folder, own_kubelet
 from crashloop.cluster.kind.image_choice import version_in_tag
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest

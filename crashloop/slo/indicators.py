@@ -13,7 +13,6 @@ import numpy as np
 
 from crashloop.errors import ObservationError
 from crashloop.slo import estimates
-from crashloop.slo.conservation import conservation
 from crashloop.slo.estimates import (
     UNKNOWN,
     Bucket,
@@ -30,7 +29,7 @@ from crashloop.slo.estimates import (
 from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.increase import Found, find_growth, notes
 from crashloop.slo.measurements import ApiRead, Interval, Measured, Phase, ServedPod, SliResult
-from crashloop.slo.metrics import gauge, growth_per_event, moves, ratio
+from crashloop.slo.metrics import conservation, gauge, growth_per_event, moves, ratio
 from crashloop.slo.relative import kinds, recovery, relative
 from crashloop.slo.rows import (
     Better,
@@ -279,59 +278,19 @@ def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list
     ]
 
 
-def _ratio(_row: SloRow, sli: RatioSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [ratio(sli, measured, window)]
-
-
-def _conservation(_row: SloRow, sli: ConservationSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return conservation(sli, measured, window)
-
-
-def _moves(_row: SloRow, sli: MovesSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [moves(sli, measured, window)]
-
-
-def _gauge(_row: SloRow, sli: GaugeSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return list(gauge(sli, measured, window))
-
-
-def _growth(_row: SloRow, sli: GrowthSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return list(growth_per_event(sli, measured, window))
-
-
-def _reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [reads(row, sli, measured, window)]
-
-
-def _relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [relative(row, sli, measured, window, results)]
-
-
-def _kinds(_row: SloRow, sli: KindsSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [kinds(sli, measured, window)]
-
-
-def _recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -> list[SliResult]:
-    return [recovery(row, sli, measured, window)]
-
-
-def _served(row: SloRow, sli: ServedSli, measured: Measured, window: Phase) -> list[SliResult]:
-    return list(served(sli, measured, window, row.target))
-
-
 _BY_KIND: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
     ShareSli: _share,
     RateSli: _rate,
-    RatioSli: _ratio,
-    ConservationSli: _conservation,
-    MovesSli: _moves,
-    GaugeSli: _gauge,
-    GrowthSli: _growth,
-    ReadSli: _reads,
-    RelativeSli: _relative,
-    KindsSli: _kinds,
-    RecoverySli: _recovery,
-    ServedSli: _served,
+    RatioSli: lambda _, sli, measured, window: [ratio(sli, measured, window)],
+    ConservationSli: lambda _, sli, measured, window: conservation(sli, measured, window),
+    MovesSli: lambda _, sli, measured, window: [moves(sli, measured, window)],
+    GaugeSli: lambda _, sli, measured, window: list(gauge(sli, measured, window)),
+    GrowthSli: lambda _, sli, measured, window: list(growth_per_event(sli, measured, window)),
+    ReadSli: lambda row, sli, measured, window: [reads(row, sli, measured, window)],
+    RelativeSli: lambda row, sli, measured, window: [relative(row, sli, measured, window, results)],
+    KindsSli: lambda _, sli, measured, window: [kinds(sli, measured, window)],
+    RecoverySli: lambda row, sli, measured, window: [recovery(row, sli, measured, window)],
+    ServedSli: lambda row, sli, measured, window: list(served(sli, measured, window, row.target)),
 }

@@ -14,11 +14,11 @@ import msgspec
 
 from crashloop.errors import ObservationError
 from crashloop.slo import text
-from crashloop.slo.conservation import COUNTER
 from crashloop.slo.estimates import rank
 from crashloop.slo.increase import UnknownMetric
 from crashloop.slo.indicators import results
 from crashloop.slo.measurements import Measured, Phase, SliResult, SloVerdict, Strength, strength
+from crashloop.slo.metrics import COUNTER
 from crashloop.slo.preconditions import facts_of
 from crashloop.slo.relative import other_phase
 from crashloop.slo.rows import ConservationSli, Precondition, ShareSli, SloRow

@@ -1,7 +1,7 @@
 """SLO verdicts as sentences: value, samples, target, condition; then the error budget; then what is missing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from crashloop.slo.estimates import BLOCK_S, LEAST_BLOCKS
 from crashloop.slo.events import COUNTS, SAMPLES, SECONDS, SHARES
@@ -247,33 +247,26 @@ def _unmet(condition: Precondition, facts: Mapping[str, float]) -> str | None:
     return None
 
 
+_NOUNS: Mapping[type, Callable[[Any], str]] = {
+    HistogramSli: lambda sli: sli.of,
+    KindsSli: lambda sli: sli.of,
+    SampleSli: lambda sli: SAMPLES[sli.of].of,
+    ShareSli: lambda sli: SHARES[sli.of].of,
+    RateSli: lambda sli: COUNTS[sli.of].of,
+    RatioSli: lambda sli: SECONDS if sli.per == SECONDS else COUNTS[sli.per].of,
+    MovesSli: lambda _: COUNTS["restarts"].of,
+    GrowthSli: lambda sli: COUNTS[sli.per].of,
+    GaugeSli: lambda _: "scrapes",
+    ReadSli: lambda _: "reads",
+    RecoverySli: lambda _: SAMPLES["pod-startup"].of,
+    ServedSli: lambda sli: SERVER_FIGURES[sli.of].of,
+    ConservationSli: lambda _: "container starts",
+}
+
+
 def noun(row: SloRow) -> str:
     """What one sample of a row is, in plural."""
-    sli = row.figure
-    if isinstance(sli, HistogramSli | KindsSli):
-        return sli.of
-    if isinstance(sli, SampleSli):
-        return SAMPLES[sli.of].of
-    if isinstance(sli, ShareSli):
-        return SHARES[sli.of].of
-    if isinstance(sli, RateSli):
-        return COUNTS[sli.of].of
-    if isinstance(sli, RatioSli):
-        return SECONDS if sli.per == SECONDS else COUNTS[sli.per].of
-    if isinstance(sli, MovesSli):
-        return COUNTS["restarts"].of
-    if isinstance(sli, GrowthSli):
-        return COUNTS[sli.per].of
-    if isinstance(sli, GaugeSli):
-        return "scrapes"
-    if isinstance(sli, ReadSli):
-        return "reads"
-    if isinstance(sli, RecoverySli):
-        return SAMPLES["pod-startup"].of
-    if isinstance(sli, ServedSli):
-        return SERVER_FIGURES[sli.of].of
-    assert isinstance(sli, ConservationSli)
-    return "container starts"
+    return _NOUNS[type(row.figure)](row.figure)
 
 
 def _counted(number_of: int, row: SloRow) -> str:

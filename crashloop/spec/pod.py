@@ -252,3 +252,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
             if container.name == name:
                 return container
         raise KeyError(name)
+
+
+def cores(quantity: str) -> float:
+    """CPUs of a quantity: `4`, or `3920m` in thousandths."""
+    return float(quantity.removesuffix("m")) / (1000 if quantity.endswith("m") else 1)

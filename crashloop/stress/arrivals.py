@@ -12,8 +12,8 @@ from crashloop.slo.indicators import WATCH_LIST
 from crashloop.slo.measurements import ApiRead
 from crashloop.stress.assignment import READS, UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Demand, Finish, Jobs, OpenLoad
-from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
+from crashloop.stress.pods import arrivals_ns
 
 CREATED_WITHIN_S = 30.0
 """How long a request of a load waits for its answer (load/api.py)."""

@@ -25,11 +25,10 @@ from crashloop.record.channels.api import api_event, take_status
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.channels.kubelet_log import KubeletProcess
-from crashloop.record.event_router import EventRouter, Listener
+from crashloop.record.event_router import EventRouter, Listener, PodRecording
 from crashloop.record.history_file import begin_event, end_events, start_history
-from crashloop.record.lifeline import Lifeline, ThreadCrashes
-from crashloop.record.node_facts import awaited_configz, node_event, read_configz
-from crashloop.record.pod_recording import PodRecording
+from crashloop.record.scenario_loop import Lifeline, ThreadCrashes
+from crashloop.record.site import awaited_configz, node_event, read_configz
 from crashloop.slo.rows import SloRow, families_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import journal_path

@@ -1,4 +1,7 @@
-"""Reads the evidence of a stress run: every pod as a lifecycle, judged by what holds for every pod; the gaps of its history."""
+"""Reads all evidence of a stress run from its directory: plan, scrapes, measured stages, and every pod as a lifecycle.
+
+Nothing is judged but the pods, one by one while their histories are read, by what holds for every pod.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -16,18 +19,28 @@ from crashloop.history.reduction import read_recording
 from crashloop.history.statuses import ContainerState
 from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.text import counted
+from crashloop.requirements import load_deviations, load_requirements
 from crashloop.restarts.case import Case, Memo, case_of
+from crashloop.rundir import RunInfo
 from crashloop.slo.lifecycles import lifecycles
-from crashloop.slo.measurements import Lifecycle
+from crashloop.slo.measurements import Lifecycle, Measured, Phase
+from crashloop.slo.rows import ConservationSli, SloRow
+from crashloop.slo.scrapes import Scrapes
 from crashloop.spec.pod import Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Deviation, Requirement
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.arrivals import reads_of
 from crashloop.stress.assignment import Operation
-from crashloop.stress.folder import StressDir
+from crashloop.stress.costing import predicted_per_s, why_unpredicted
+from crashloop.stress.folder import Incident, StressDir, cuts_ns, load_scrapes
 from crashloop.stress.loads import AnyLoad, Crash, Jobs, Rollout, group, has_known_delays, is_stateless, load_of
+from crashloop.stress.phases import Measurement, began_ns, cut_ns, ended_ns, measurements
 from crashloop.stress.plan import StressPlan
+from crashloop.stress.profile import loaded_in
+from crashloop.stress.requirements import rows_of
+from crashloop.stress.served import served_pods
 from crashloop.verdict import Verdict
 
 
@@ -77,7 +90,7 @@ class EveryPod:
         yield from judge_everywhere(catalogue, question, self._deviations)
 
 
-class StressEvidence(msgspec.Struct, kw_only=True):
+class RecordedPods(msgspec.Struct, kw_only=True):
     """All pods of a run, and the load's operations."""
 
     lifecycles: tuple[Lifecycle, ...]
@@ -105,7 +118,7 @@ class PodEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Why a user's own pod ran nothing; empty otherwise."""
 
 
-def read_recorded(run: StressDir, plan: StressPlan, every_pod: EveryPod | None = None) -> StressEvidence:
+def read_recorded(run: StressDir, plan: StressPlan, every_pod: EveryPod | None = None) -> RecordedPods:
     """Read every history of the run, once; without `every_pod` pods are read and not judged.
 
     Raises OSError if one cannot be read.
@@ -115,7 +128,7 @@ def read_recorded(run: StressDir, plan: StressPlan, every_pod: EveryPod | None =
     read = partial(_read_pods, plan, every_pod, _ends_ns(operations))
     histories = sorted(run.history_dir.glob("*.jsonl"))
     pods = on_all_processors(read, histories) if are_worth_sharing(histories) else read(histories)
-    return StressEvidence(
+    return RecordedPods(
         lifecycles=tuple(each for pod in pods for each in pod.lifecycles),
         lacking=tuple(f"{pod.pod}: {sentence}" for pod in pods for sentence in pod.lacking),
         events=sum(pod.events for pod in pods),
@@ -220,3 +233,82 @@ def _said(state: ContainerState) -> str:
 
 def _may_hide_restarts(gap: Gap) -> bool:
     return gap.lost and gap.channel == Channel.RUNTIME
+
+
+WHOLE = "whole run"
+
+
+class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run. UTC nanoseconds."""
+
+    plan: StressPlan
+    info: RunInfo
+    rows: tuple[SloRow, ...]
+    catalogue: Mapping[str, Requirement]
+    hosts: dict[str, str]
+    """Name of the Node object for each node of the profile."""
+    incidents: tuple[Incident, ...]
+    recorded: RecordedPods
+    scrapes: tuple[Scrapes, ...]
+    began_ns: int
+    ended_ns: int
+    stages: tuple[Measurement, ...]
+    """Those that were measured."""
+    measured: Measured
+    """What SLOs are judged by, in these stages."""
+
+    def measured_for(self, row: SloRow) -> Measured:
+        """Conservation is judged over the whole run, everything else over the measured stages."""
+        if not isinstance(row.sli, ConservationSli):
+            return self.measured
+        everything = Phase(name=WHOLE, from_ns=self.began_ns, to_ns=self.ended_ns)
+        return msgspec.structs.replace(self.measured, phases=(everything,))
+
+
+def read_evidence(run: StressDir) -> RunEvidence:
+    """Raises UsageError if its plan cannot be read, OSError if its evidence cannot."""
+    plan, info, marks, incidents = run.stress_plan(), run.info(), run.marks(), run.incidents()
+    catalogue = load_requirements()
+    every_pod = EveryPod(catalogue, load_deviations(), KubernetesVersion.parse(plan.kubernetes_version))
+    recorded, scrapes = read_recorded(run, plan, every_pod), load_scrapes(run.metrics_dir)
+    began = began_ns(marks) or round(info.started.timestamp() * 1e9)
+    ended = max(_last_ns(recorded.lifecycles, scrapes), ended_ns(marks) or began, began + 1)
+    hosts, unpredicted = run.hosts(), why_unpredicted(info.started)
+    seen = measurements(plan.stages, marks, until_ns=cut_ns(marks, cuts_ns(incidents)) or ended)
+    stages = tuple(_under_load(each, plan, hosts, unpredicted) for each in seen)
+    return RunEvidence(
+        plan=plan,
+        info=info,
+        rows=rows_of(plan.load.slos),
+        catalogue=catalogue,
+        hosts=hosts,
+        incidents=incidents,
+        recorded=recorded,
+        scrapes=scrapes,
+        began_ns=began,
+        ended_ns=ended,
+        stages=stages,
+        measured=Measured(
+            phases=tuple(each.phase for each in stages),
+            scrapes=scrapes,
+            lifecycles=recorded.lifecycles,
+            reads=tuple(reads_of(plan.load.loads, recorded.operations)),
+            served=tuple(served_pods(plan.load.loads, recorded.operations, recorded.lifecycles)),
+        ),
+    )
+
+
+def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str], unpredicted: str) -> Measurement:
+    """The stage with the Node objects under load in it, and its predicted restarts."""
+    phase = msgspec.structs.replace(
+        measured.phase,
+        nodes=tuple(plan.spread or loaded_in(measured.stage, plan.load.loads, hosts)),
+        predicted_per_s=None if unpredicted else predicted_per_s(plan, measured.stage),
+        unpredicted=unpredicted,
+    )
+    return msgspec.structs.replace(measured, phase=phase)
+
+
+def _last_ns(lifecycles: Iterable[Lifecycle], scrapes: Iterable[Scrapes]) -> int:
+    seen = (pod.deleted_ns or pod.seen_until_ns or 0 for pod in lifecycles)
+    return max([*seen, *(each.t_ns[-1] for each in scrapes if each.t_ns)], default=0)

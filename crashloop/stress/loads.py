@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from crashloop.spec.pod import Action, RestartPolicy, RestartRule
+from crashloop.spec.pod import Action, RestartPolicy, RestartRule, cores
 from crashloop.stress.pod_template import PodTemplate
 
 LOAD_LABEL = "crashloop.dev/load"
@@ -305,7 +305,7 @@ class Demand(Load, frozen=True, kw_only=True, tag="demand"):
 
     @property
     def limit_cores(self) -> float | None:
-        return None if self.cpu_limit is None else int(self.cpu_limit.removesuffix("m")) / 1000
+        return None if self.cpu_limit is None else cores(self.cpu_limit)
 
 
 class Canary(Load, frozen=True, kw_only=True, tag="canary"):

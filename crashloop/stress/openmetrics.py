@@ -19,12 +19,10 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.samples import Timestamp
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import LIFECYCLES, load_scrapes
 from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import Scrapes
 from crashloop.stress.figures import restart_times_ns
-from crashloop.stress.folder import StressDir, read_jsonl
-from crashloop.stress.incidents import cuts_ns
+from crashloop.stress.folder import LIFECYCLES, StressDir, cuts_ns, load_scrapes, read_jsonl
 from crashloop.stress.phases import Measurement, cut_ns, ended_ns, measurements
 from crashloop.stress.plan import SUITE, StressPlan
 from crashloop.stress.profile import hosts_in

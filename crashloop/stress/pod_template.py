@@ -58,11 +58,6 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return tuple(dict.fromkeys(each.image for each in _read(self.spec).all_containers))
 
     @property
-    def has_hooks(self) -> bool:
-        """Whether a container has a postStart hook: while it runs, the kubelet does nothing else for the pod."""
-        return any(each.has_hook for each in _read(self.spec).all_containers)
-
-    @property
     def killed_after_s(self) -> dict[str, float]:
         """By container, how long a life lasts at least before a probe or a hook can have ended it; others exit by themselves."""
         found = {each.name: each.killed_after_s for each in _read(self.spec).all_containers}

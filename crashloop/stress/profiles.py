@@ -21,23 +21,20 @@ from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressPro
 from crashloop.yaml_text import Unreadable, documents, text_of
 
 
-def with_templates(loads: dict[str, AnyLoad], folder: Path) -> dict[str, AnyLoad]:
-    """The loads with the contents of the templates that they name; `folder` is that of the profile.
+def _with_template(name: str, load: AnyLoad, profile: Path, read: list[Any]) -> AnyLoad:
+    """The load with the contents of the template that it names; `read` is in the file of the profile, which may be a pipe.
 
     Raises UsageError for a file that is missing, has no pod, or has one that a load cannot take.
     """
-    return {name: _with_template(name, load, folder) for name, load in loads.items()}
-
-
-def _with_template(name: str, load: AnyLoad, folder: Path) -> AnyLoad:
     if not isinstance(load, Crash) or load.template is None:
         return load
     if isinstance(load.template, PodTemplate):
         raise UsageError(f"load {name!r}: template is no text; expected the path of a YAML file.")
     file, _, chosen = load.template.partition("#")
-    path = folder / file
+    path = profile.parent / file
     try:
-        template = template_in(documents(text_of(path), is_strict=True), file=path.name, chosen=chosen)
+        found = read if path == profile else documents(text_of(path), is_strict=True)
+        template = template_in(found, file=path.name, chosen=chosen)
         faults = list(faults_of(template))
     except Unreadable as error:
         faults = [f"it cannot be read ({error})."]
@@ -77,7 +74,7 @@ def load_stress_profile(
     file, _, chosen = str(profile).partition("#")
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, file)
     try:
-        found = documents(text, is_strict=True)
+        found = objects = documents(text, is_strict=True)
         if any(isinstance(each, dict) and {"apiVersion", "kind"} <= each.keys() for each in found):
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
         elif pods or kubelet or chosen:
@@ -95,7 +92,8 @@ def load_stress_profile(
         raise _faulty_file(path, "\n".join(faults))
     read = placed(read, placement)
     try:
-        return msgspec.structs.replace(read, loads=with_templates(read.loads, path.parent))
+        loads = {name: _with_template(name, load, path, objects) for name, load in read.loads.items()}
+        return msgspec.structs.replace(read, loads=loads)
     except UsageError as error:
         raise _faulty_file(path, str(error)) from error
 

@@ -13,12 +13,11 @@ from functools import partial
 
 from crashloop.errors import CrashloopError
 from crashloop.kube.answers import KubeError
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.stress.assignment import Marks, Order, Situation, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence
-from crashloop.stress.folder import StressDir
+from crashloop.stress.folder import Cause, Incidents, StressDir, misses
 from crashloop.stress.generator import Generator, address_of
-from crashloop.stress.incidents import Cause, Incidents, misses
 from crashloop.stress.loads import WORKER_LABEL
 from crashloop.stress.plan import AFTER_S, StressPlan
 from crashloop.stress.profile import Disturbance, changes_places, hosts_in

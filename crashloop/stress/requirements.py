@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import load_rows
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.requirements import CHECKED
 from crashloop.slo.events import SHARES
@@ -35,6 +34,7 @@ from crashloop.slo.rows import (
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.version import KubernetesVersion
+from crashloop.stress.folder import load_rows
 from crashloop.stress.loads import GROUPS
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Slos, StressProfile

@@ -19,15 +19,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from crashloop.cluster.binaries.skew import check_supported
-from crashloop.cluster.binaries.versions import own_kubelet
+from crashloop.cluster.binaries.versions import check_supported, own_kubelet
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import ClusterError, PrerequisiteError, UsageError
 from crashloop.processors import available_processors
 from crashloop.profiles import load_profile, validate_for_node
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.report.stress.results import StressResults
 from crashloop.run.existing import offer_of
 from crashloop.run.options import OF_LENDERS, arguments
@@ -36,10 +35,9 @@ from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
 from crashloop.stress.evidence import StressEvidence
-from crashloop.stress.folder import StressDir, publish_stress
+from crashloop.stress.folder import Cause, Incidents, StressDir, publish_stress
 from crashloop.stress.generator import address_of, check_free, load_access
 from crashloop.stress.highest_rate import require_steps
-from crashloop.stress.incidents import Cause, Incidents
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import Number, group_for, lend, open_files_of, spread_out
 from crashloop.stress.loads import Crash

@@ -29,8 +29,8 @@ from crashloop.slo.servers import (
 )
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Demand, load_of
-from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
+from crashloop.stress.pods import arrivals_ns
 from crashloop.stress.timeline import BIN_S, MAX_POINTS, points_of
 
 

@@ -16,9 +16,15 @@ from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Cluster
 from crashloop.kube.answers import CredentialsRefused, KubeError
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
-from crashloop.record.environment import read_environment
-from crashloop.record.lifeline import Lifeline
-from crashloop.record.run_cluster import kept_cluster, own_cluster, place_nodes, run_name, run_namespace
+from crashloop.record.run_cluster import (
+    kept_cluster,
+    own_cluster,
+    place_nodes,
+    read_environment,
+    run_name,
+    run_namespace,
+)
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.settings import resolve_settings
 from crashloop.stress.folder import StressDir
 from crashloop.stress.loads import LOAD_LABEL, AnyLoad, Demand, Jobs, Rollout, large_images

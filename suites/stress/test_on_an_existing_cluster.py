@@ -10,9 +10,8 @@ import pytest
 from crashloop.cluster.images import PROGRAM_IMAGE
 from crashloop.cluster.provider import Cluster
 from crashloop.kube.client import KubeApi
-from crashloop.measure.files import LIFECYCLES
 from crashloop.slo.measurements import Lifecycle
-from crashloop.stress.folder import read_jsonl
+from crashloop.stress.folder import LIFECYCLES, read_jsonl
 from suites.provider.conftest import Kit, node
 from suites.stress.started import CHECKS, require_passed, started, verdict
 

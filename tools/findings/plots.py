@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from crashloop.report.chart import chart_file
 from crashloop.report.stress.plots import rows
 from crashloop.report.stress.results import StressResults
-from crashloop.report.stress.svg import plot_svg, standalone
 
 PLOTS = Path(__file__).with_name("plots.yaml")
 
@@ -28,8 +28,8 @@ def load_plots(path: Path = PLOTS) -> dict[str, ReportPlot]:
 
 def drawn_plot(picture: ReportPlot, results: StressResults) -> str | None:
     """The file of a picture; None if the report has no such plot. Of several nodes the first is shown."""
-    plot = next((row.plots[0] for row in rows(results) if row.title == picture.title), None)
-    if plot is None:
+    chart = next((row.charts[0] for row in rows(results) if row.title == picture.title), None)
+    if chart is None:
         return None
     of = f"{results.profile}, Kubernetes {results.kubernetes_version}, {results.started:%d %B %Y}"
-    return standalone(plot_svg(plot, name="p"), heading=f"{picture.heading} ({of})")
+    return chart_file(chart, heading=f"{picture.heading} ({of})")

@@ -6,11 +6,13 @@ from pathlib import Path
 from crashloop.cluster.binaries import components
 from crashloop.cluster.binaries.components import CNI_PLUGINS, KUBERNETES_PROGRAMS, BinarySet, BinarySource, Component
 from crashloop.cluster.binaries.provision import CachedEntry, Provision
-from crashloop.cluster.binaries.skew import check_controllers, check_skew, check_supported
 from crashloop.cluster.binaries.versions import (
     NoAnswer,
     ask_version,
+    check_controllers,
     check_own_versions,
+    check_skew,
+    check_supported,
     is_static,
     own_api_server,
     own_folder,

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import ClusterError
-from crashloop.priority import weight
+from crashloop.processors import weight
 from crashloop.waiting import wait_until
 
 _CPUS = "cpuset.cpus"

@@ -15,8 +15,7 @@ from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import Collection, Json, KubeApi
 from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, Watch, Watched, WatchGap
 from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event
-from crashloop.record.event_router import EventRouter
-from crashloop.record.pod_recording import PodRecording
+from crashloop.record.event_router import EventRouter, PodRecording
 
 
 class WatchChannel(Follower, Generic[Watched]):

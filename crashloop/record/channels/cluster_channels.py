@@ -12,9 +12,8 @@ from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
 from crashloop.record.channels.api import ApiChannel, KubernetesEventsChannel
 from crashloop.record.channels.channel import gap, now_ns
 from crashloop.record.channels.heartbeat import NodeHeartbeat
-from crashloop.record.channels.host import HostChannel
+from crashloop.record.channels.host import HostChannel, RunQueueChannel
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess
-from crashloop.record.channels.run_queue import RunQueueChannel
 from crashloop.record.channels.runtime import ControlChannel, RuntimeChannel
 from crashloop.record.event_router import EventRouter
 

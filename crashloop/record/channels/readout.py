@@ -17,7 +17,7 @@ from crashloop.history.payload import SampleData, Series
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.channel import gap, now_ns, received_event
-from crashloop.record.pod_recording import PodRecording
+from crashloop.record.event_router import PodRecording
 from crashloop.slo.exposition import Exposition
 from crashloop.waiting import WaitTimeout, wait_until
 

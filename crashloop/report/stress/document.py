@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from crashloop.predict.text import costs_in_words
+from crashloop.report.chart import LINES, Chart, chart_svg
 from crashloop.report.conformance import environment, facts_of, files_of
 from crashloop.report.document import (
     Badge,
@@ -21,7 +22,7 @@ from crashloop.report.document import (
     Table,
     table,
 )
-from crashloop.report.rerun import analyze_again, stress_again
+from crashloop.report.results import analyze_again
 from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import (
     COUNTING,
@@ -33,10 +34,16 @@ from crashloop.report.stress.load import (
     stage_name,
     stage_rows,
 )
-from crashloop.report.stress.plots import Plot, against_pods, rows
-from crashloop.report.stress.results import Comparison, StressResults, requirement_results, run_results, standing_of
+from crashloop.report.stress.plots import against_pods, delay_charts, rows
+from crashloop.report.stress.results import (
+    Comparison,
+    StressResults,
+    requirement_results,
+    run_results,
+    standing_of,
+    stress_again,
+)
 from crashloop.report.stress.served import servers
-from crashloop.report.stress.svg import LINES, curve_plots, curve_svg, curve_title, plot_svg
 from crashloop.report.verdicts import deviations, verdict_sections
 from crashloop.slo.measurements import SloVerdict
 
@@ -159,9 +166,9 @@ def _timeline_blocks(results: StressResults) -> Iterator[Block]:
     )
     alone: list[Figure] = []
     for number, row in enumerate(rows(results)):
-        figures = tuple(_plot_figure(plot, f"plot-{number}-{index}") for index, plot in enumerate(row.plots))
+        figures = tuple(_figure(chart, f"plot-{number}-{index}") for index, chart in enumerate(row.charts))
         if len(figures) == 1:
-            alone.append(figures[0]._replace(heading=f"{row.title} · {row.plots[0].node}"))
+            alone.append(figures[0]._replace(heading=f"{row.title} · {row.charts[0].node}"))
             continue
         if alone:
             yield Figures(tuple(alone))
@@ -171,9 +178,10 @@ def _timeline_blocks(results: StressResults) -> Iterator[Block]:
         yield Figures(tuple(alone))
 
 
-def _plot_figure(plot: Plot, name: str) -> Figure:
-    legend = tuple((place % LINES, line.name) for place, line in enumerate(plot.lines))
-    return Figure(plot.node, plot_svg(plot, name=name), plot.alternative, emphasis="muted", legend=legend)
+def _figure(chart: Chart, name: str, heading: str = "") -> Figure:
+    legend = tuple((place % LINES, line.name) for place, line in enumerate(chart.lines))
+    svg = chart_svg(chart, name=name)
+    return Figure(heading or chart.node, svg, chart.alternative, emphasis="muted", legend=legend)
 
 
 def _stage_blocks(results: StressResults) -> Iterator[Block]:
@@ -191,34 +199,25 @@ def _stage_blocks(results: StressResults) -> Iterator[Block]:
 
 
 def _against_pods_blocks(results: StressResults) -> Iterator[Block]:
-    plots = against_pods(results).plots
-    if plots:
+    charts = against_pods(results).charts
+    if charts:
         yield Paragraph(
             "One dot per storm, with its interval by what varied within it. The restarts leave the straight line at the "
             "knee, where the node is saturated.",
             "note",
         )
-        yield Figures(
-            tuple(_plot_figure(each, f"pods-{index}")._replace(heading=each.title) for index, each in enumerate(plots))
-        )
+        yield Figures(tuple(_figure(each, f"pods-{index}", each.title) for index, each in enumerate(charts)))
 
 
 def _curve_blocks(results: StressResults) -> Iterator[Block]:
-    plots = curve_plots(results.curves)
-    if plots:
+    charts = delay_charts(results.curves)
+    if charts:
         yield Paragraph(
             "Seconds from the exit to the runtime's create, by restart: due (black), lowest to highest (thin), median to p90 "
             "(thick), median (dot). One plot per node and mix, of storms only, rounds together.",
             "note",
         )
-        yield Figures(
-            tuple(
-                Figure(
-                    curve_title(each.curve), curve_svg(each, name=f"delays-{index}"), each.alternative, emphasis="muted"
-                )
-                for index, each in enumerate(plots)
-            )
-        )
+        yield Figures(tuple(_figure(each, f"delays-{index}", title) for index, (title, each) in enumerate(charts)))
 
 
 def _comparison_title(comparison: Comparison) -> str:

@@ -1,6 +1,6 @@
-"""Plots of a stress run, over time and against the number of crashing pods. Geometry only; svg.py renders them.
+"""Charts of a stress run: over time, against the number of crashing pods, and delays by restart.
 
-Related plots share their axes (small multiples): one row per quantity, one plot per node.
+Related charts share their axes (small multiples): one row per quantity, one chart per node.
 
 Against pods it is seen where restarts stop growing with them: one dot per stage with its interval by what varied within it, a
 line per arm through the medians of every number, and for rates the line of proportionality to the smallest number. They part
@@ -11,75 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple, Self
 
-from crashloop.report.picture import Scale, scale_for
-from crashloop.report.stress.results import Dots, Point, Series, StageResult, StressResults
+from crashloop.report.chart import AREA, Band, Chart, Line, Point, Scale, scale_for
+from crashloop.report.stress.results import Dots, LoadCurve, Series, StageResult, StressResults
 from crashloop.slo.text import number
 
-WIDTH, HEIGHT = 560, 150
-LEFT, RIGHT, TOP, BOTTOM = 40, 8, 18, 22
-AREA = HEIGHT - TOP - BOTTOM
-"""Height of what is drawn in, between the axes."""
 NO_NODE = "control plane and harness"
 _LATENCY = "latency: "
 _HELD = "held, "
-
-
-class Line(NamedTuple):
-    """A line of a plot, in the units of the picture."""
-
-    name: str
-    path: tuple[Point, ...]
-
-
-class Band(NamedTuple):
-    """A stage, as an interval of the time axis."""
-
-    x: float
-    width: float
-    label: str
-    kind: str
-    """Class: its arm, or whether it is a storm."""
-
-
-class Plot(NamedTuple):
-    """One plot. y grows downwards."""
-
-    title: str
-    node: str
-    unit: str
-    alternative: str
-    """Its text alternative."""
-    bands: tuple[Band, ...] = ()
-    lines: tuple[Line, ...] = ()
-    dots: tuple[tuple[float, float, bool], ...] = ()
-    """x, y and whether the target is missed."""
-    ranges: tuple[tuple[float, float, float], ...] = ()
-    """x, and the interval in y of a repeated measurement."""
-    target: tuple[float, str] | None = None
-    """y of the SLO's target, and its label."""
-    x_ticks: tuple[tuple[float, str], ...] = ()
-    y_ticks: tuple[tuple[float, str], ...] = ()
-    heading: str = ""
-    """Of a panel among others of one subject."""
-    area: int = AREA
-    """Height between the axes."""
-    downs: tuple[tuple[float, float], ...] = ()
-    """x and width of the times in which a container was down."""
-    kills: tuple[float, ...] = ()
-    """x of its kills."""
-    ends: tuple[float, float] | None = None
-    """Seconds at the right end, and the value at the top, where both axes are linear from 0: a script reads values back."""
 
 
 class Row(NamedTuple):
     """Small multiples: one quantity on every node."""
 
     title: str
-    plots: tuple[Plot, ...]
+    charts: tuple[Chart, ...]
 
 
 def rows(results: StressResults) -> tuple[Row, ...]:
-    """All plots of a run over time."""
+    """All charts of a run over time."""
     axes = Axes.of(results)
     every = (
         axes.row("restarts per second", "restarts/s", _labelled(results, "restarts")),
@@ -95,11 +44,11 @@ def rows(results: StressResults) -> tuple[Row, ...]:
         axes.row("pods", "pods", _labelled(results, "pods")),
         *(axes.row(what, what, _labelled(results, f"{_HELD}{what}: ")) for what in _held_quantities(results)),
     )
-    return tuple(each for each in every if each.plots)
+    return tuple(each for each in every if each.charts)
 
 
 class Axes:
-    """The time axis that all plots share."""
+    """The time axis that all charts share."""
 
     @classmethod
     def of(cls, results: StressResults) -> Self:
@@ -107,17 +56,17 @@ class Axes:
         return cls(max(ends, default=1.0), results.stages)
 
     def __init__(self, long_s: float, stages: Iterable[StageResult]) -> None:
-        self._long_s = max(long_s, 1.0)
-        self._bands = tuple(self._band(each) for each in stages)
+        self._across = Scale(max(long_s, 1.0))
+        self._bands = tuple(map(_band, stages))
 
     def row(self, title: str, unit: str, series: Sequence[tuple[str, Series]]) -> Row:
-        """Lines: one plot a node."""
+        """Lines: one chart a node."""
         scale = scale_for((), (value for _, each in series for _, value in each.points))
         nodes = dict.fromkeys(each.node for _, each in series)
         return Row(title, tuple(self._lines(title, unit, node, series, scale) for node in nodes))
 
     def dots_row(self, title: str, dots: Iterable[Dots]) -> Row:
-        """Single events: one plot a node."""
+        """Single events: one chart a node."""
         found = [each for each in dots if each.name == title]
         scale = _scale_with_targets(found)
         return Row(f"{title} (s)", tuple(self._dots(each, scale) for each in found))
@@ -130,77 +79,69 @@ class Axes:
             scale = _scale_with_targets(found)
             yield Row(title, tuple(self._latency(title, each, scale) for each in found))
 
-    def _latency(self, title: str, series: Series, scale: Scale) -> Plot:
+    def _latency(self, title: str, series: Series, scale: Scale) -> Chart:
         highest = max(value for _, value in series.points)
         more = "more than " if series.at_most is not None and highest >= series.at_most else ""
         alternative = f"from scrape to scrape, up to {more}{number(highest)} {series.unit}"
         if series.target is not None:
             beyond = sum(1 for _, value in series.points if value > series.target)
             alternative += f"; {beyond} of {len(series.points)} beyond the target of {series.slo}"
-        plot = Plot(title, series.node, series.unit, alternative, lines=(self.line(series.name, series, scale),))
-        return self.framed(plot._replace(target=_target_line(series, scale)), scale)
+        chart = self.chart(title, alternative, scale, node=series.node or NO_NODE, unit=series.unit)
+        return chart._replace(target=_target_line(series), lines=(Line(series.name, series.points),))
 
-    def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Plot:
+    def _lines(self, title: str, unit: str, node: str, series: Sequence[tuple[str, Series]], scale: Scale) -> Chart:
         own = [(name, each) for name, each in series if each.node == node]
         alternative = "; ".join(
             f"{'' if len(own) == 1 else f'{name} '}up to {number(max(v for _, v in each.points))} {unit}"
             for name, each in own
         )
-        lines = tuple(self.line(name, each, scale) for name, each in own)
-        return self.framed(Plot(title, node, unit, alternative, lines=lines), scale)
+        chart = self.chart(title, alternative, scale, node=node or NO_NODE, unit=unit)
+        return chart._replace(lines=tuple(Line(name, each.points) for name, each in own))
 
-    def _dots(self, dots: Dots, scale: Scale) -> Plot:
-        missed = [dots.target is not None and value > dots.target for _, value in dots.points]
-        placed = tuple(
-            (self.x(t), at_height(value, scale), bad) for (t, value), bad in zip(dots.points, missed, strict=True)
-        )
+    def _dots(self, dots: Dots, scale: Scale) -> Chart:
+        placed = tuple((at, value, dots.target is not None and value > dots.target) for at, value in dots.points)
         highest, every = max(value for _, value in dots.points), max(dots.samples, len(placed))
         alternative = f"{_of_all(len(placed), every)} shown, up to {number(highest)} {dots.unit}"
         if dots.target is not None:
             alternative += f"; {_of_all(dots.missed, every)} beyond the target of {dots.slo}"
-        target = _target_line(dots, scale)
-        return self.framed(Plot(dots.name, dots.node, dots.unit, alternative, dots=placed, target=target), scale)
+        chart = self.chart(dots.name, alternative, scale, node=dots.node or NO_NODE, unit=dots.unit)
+        return chart._replace(dots=placed, target=_target_line(dots))
 
-    def line(self, name: str, series: Series, scale: Scale, area: int = AREA) -> Line:
-        return Line(name, tuple((self.x(t), at_height(value, scale, area)) for t, value in series.points))
-
-    def framed(self, plot: Plot, scale: Scale) -> Plot:
-        """The plot with its axes and the stages."""
-        return plot._replace(
-            node=plot.node or NO_NODE,
+    def chart(
+        self, title: str, alternative: str, up: Scale, *, node: str = "", unit: str, area: int = AREA, heading: str = ""
+    ) -> Chart:
+        """A chart with its axes and the stages, and without values."""
+        return Chart(
+            title,
+            alternative,
+            self._across,
+            up,
+            node=node,
+            unit=unit,
+            area=area,
+            heading=heading,
             bands=self._bands,
-            x_ticks=tuple((self.x(t), f"{t:g} s") for t in Scale(self._long_s).ticks(8)),
-            y_ticks=tuple(
-                (at_height(value, scale, plot.area), f"{value:,g}") for value in scale.ticks(max(3, plot.area // 20))
-            ),
-            ends=(self._long_s, scale.high) if scale.floor is None else None,
+            x_ticks=tuple((at_s, f"{at_s:g} s") for at_s in self._across.ticks(8)),
+            y_ticks=tuple((value, f"{value:,g}") for value in up.ticks(max(3, area // 20))),
+            is_read=up.floor is None,
         )
 
-    def x(self, t_s: float) -> float:
-        return LEFT + min(max(t_s, 0.0), self._long_s) / self._long_s * (WIDTH - LEFT - RIGHT)
 
-    def _band(self, stage: StageResult) -> Band:
-        x = self.x(stage.from_s)
-        kind = stage.arm or ("storm" if stage.name == "storm" else "calm")
-        label = " ".join(filter(None, (stage.mix or stage.name, stage.arm)))
-        return Band(x, self.x(stage.to_s) - x, label, kind)
+def _band(stage: StageResult) -> Band:
+    kind = stage.arm or ("storm" if stage.name == "storm" else "calm")
+    return Band(stage.from_s, stage.to_s, " ".join(filter(None, (stage.mix or stage.name, stage.arm))), kind)
 
 
 def _scale_with_targets(found: Iterable[Series | Dots]) -> Scale:
     return scale_for((), (value for each in found for value in (*(v for _, v in each.points), each.target or 0.0)))
 
 
-def _target_line(of: Series | Dots, scale: Scale) -> tuple[float, str] | None:
-    return None if of.target is None else (at_height(of.target, scale), f"target {of.target:g} {of.unit}")
+def _target_line(of: Series | Dots) -> tuple[float, str] | None:
+    return None if of.target is None else (of.target, f"target {of.target:g} {of.unit}")
 
 
 def _of_all(number: int, every: int) -> str:
     return f"all {every:,}" if number == every and every else f"{number:,} of {every:,}"
-
-
-def at_height(value: float, scale: Scale, area: int = AREA) -> float:
-    """y of a value."""
-    return TOP + (1 - scale.at(value)) * area
 
 
 def _labelled(results: StressResults, prefix: str) -> list[tuple[str, Series]]:
@@ -251,15 +192,15 @@ PROPORTIONAL = "in proportion to the fewest pods"
 
 
 def against_pods(results: StressResults) -> Row:
-    """Restarts a second, lateness and CPU against crashing pods; no plots if storms had fewer than three different numbers."""
+    """Restarts a second, lateness and CPU against crashing pods; no charts if storms had fewer than three different numbers."""
     storms = [each for each in results.stages if each.name == STORM_STAGE and each.crashing_pods]
     if len({each.crashing_pods for each in storms}) < LEAST_NUMBERS_OF_PODS:
         return Row(AGAINST_PODS, ())
-    plots = (_plot_against_pods(figure, storms) for figure in _FIGURES_AGAINST_PODS)
-    return Row(AGAINST_PODS, tuple(plot for plot in plots if plot is not None))
+    charts = (_chart_against_pods(figure, storms) for figure in _FIGURES_AGAINST_PODS)
+    return Row(AGAINST_PODS, tuple(chart for chart in charts if chart is not None))
 
 
-def _plot_against_pods(figure: _FigureAgainstPods, storms: Sequence[StageResult]) -> Plot | None:
+def _chart_against_pods(figure: _FigureAgainstPods, storms: Sequence[StageResult]) -> Chart | None:
     values = {
         f"{arm} {label}".strip(): found
         for arm in dict.fromkeys(each.arm for each in storms)
@@ -269,30 +210,27 @@ def _plot_against_pods(figure: _FigureAgainstPods, storms: Sequence[StageResult]
     if not values:
         return None
     across = Scale(1.05 * max(each.crashing_pods for each in storms))
-    intervals = [
+    intervals = tuple(
         (stage.crashing_pods, figure.factor * bounds[0], figure.factor * bounds[1])
         for name in figure.lines.values()
         for stage in storms
         if (interval := stage.intervals.get(name)) is not None and (bounds := interval.bounds) is not None
-    ]
+    )
     up = scale_for((), [*(value for each in values.values() for _, value in each), *(high for _, _, high in intervals)])
-    lines = [Line(label, _path_across(_medians(found), across, up)) for label, found in values.items()]
+    lines = [Line(label, _medians(found)) for label, found in values.items()]
     if figure.in_proportion:
         lines.extend(_proportional(found, across, up) for found in values.values())
-    return Plot(
-        title=figure.title,
-        node="",
+    return Chart(
+        figure.title,
+        "; ".join(_medians_in_words(label, _medians(found)) for label, found in values.items()),
+        across,
+        up,
         unit=figure.unit,
         lines=tuple(lines),
-        dots=tuple(
-            (_x_across(pods, across), at_height(value, up), False) for found in values.values() for pods, value in found
-        ),
-        ranges=tuple(
-            (_x_across(pods, across), at_height(low, up), at_height(high, up)) for pods, low, high in intervals
-        ),
-        x_ticks=tuple((_x_across(pods, across), f"{pods:g} pods" if pods else "0") for pods in across.ticks(7)),
-        y_ticks=tuple((at_height(value, up), f"{value:g}") for value in up.ticks(5)),
-        alternative="; ".join(_medians_in_words(label, _medians(found)) for label, found in values.items()),
+        dots=tuple((pods, value, False) for found in values.values() for pods, value in found),
+        ranges=intervals,
+        x_ticks=tuple((pods, f"{pods:g} pods" if pods else "0") for pods in across.ticks(7)),
+        y_ticks=tuple((value, f"{value:g}") for value in up.ticks(5)),
     )
 
 
@@ -302,10 +240,10 @@ def _values_by_pods(storms: Sequence[StageResult], figure: str, factor: float) -
     ]
 
 
-def _medians(found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+def _medians(found: Sequence[tuple[int, float]]) -> tuple[Point, ...]:
     """The median of the stages by number of pods."""
     numbers = sorted({pods for pods, _ in found})
-    return [(number, median(value for pods, value in found if pods == number)) for number in numbers]
+    return tuple((number, median(value for pods, value in found if pods == number)) for number in numbers)
 
 
 def _proportional(found: Sequence[tuple[int, float]], across: Scale, up: Scale) -> Line:
@@ -313,16 +251,39 @@ def _proportional(found: Sequence[tuple[int, float]], across: Scale, up: Scale) 
     pods, value = _medians(found)[0]
     slope = value / pods
     end = min(across.high, up.high / slope) if slope > 0 else across.high
-    return Line(PROPORTIONAL, _path_across([(0, 0.0), (end, slope * end)], across, up))
+    return Line(PROPORTIONAL, ((0.0, 0.0), (end, slope * end)))
 
 
-def _path_across(points: Sequence[tuple[float, float]], across: Scale, up: Scale) -> tuple[tuple[float, float], ...]:
-    return tuple((_x_across(pods, across), at_height(value, up)) for pods, value in points)
+def _medians_in_words(label: str, middles: Sequence[Point]) -> str:
+    return f"{label} {', '.join(f'{number(value)} at {pods:g}' for pods, value in middles)} pods"
 
 
-def _x_across(pods: float, across: Scale) -> float:
-    return LEFT + across.at(pods) * (WIDTH - LEFT - RIGHT)
+def delay_charts(curves: Sequence[LoadCurve]) -> tuple[tuple[str, Chart], ...]:
+    """Delays by restart, one chart a node and mix with its name, all on one delay axis: due, median, nine tenths, extremes."""
+    points = [point for curve in curves for point in curve.points]
+    up = scale_for((point.due_s for point in points), (point.highest_s for point in points))
+    return tuple((title := _curve_title(curve), _delay_chart(title, curve, up)) for curve in curves if curve.points)
 
 
-def _medians_in_words(label: str, middles: Sequence[tuple[int, float]]) -> str:
-    return f"{label} {', '.join(f'{number(value)} at {pods}' for pods, value in middles)} pods"
+def _curve_title(curve: LoadCurve) -> str:
+    """Load, node, and kubelet profile."""
+    return " · ".join(filter(None, (curve.stage, f"{curve.node} ({curve.profile})")))
+
+
+def _delay_chart(title: str, curve: LoadCurve, up: Scale) -> Chart:
+    placed = [(index + 0.5, each) for index, each in enumerate(curve.points)]
+    last = curve.points[-1]
+    return Chart(
+        f"delays on {title}, seconds",
+        f"{sum(each.samples for each in curve.points):,} delays of restarts {curve.points[0].restart} to {last.restart}; at "
+        f"restart {last.restart}: {last.due_s:g} s due, p50 {last.p50_s:.2f} s, highest {last.highest_s:.2f} s",
+        Scale(len(curve.points)),
+        up,
+        y_ticks=tuple((value, f"{value:g}") for value in up.ticks(6)),
+        x_ticks=tuple((at, str(each.restart)) for at, each in placed[:: max(1, len(placed) // 15)]),
+        ranges=tuple((at, each.lowest_s, each.highest_s) for at, each in placed),
+        middles=tuple((at, each.p50_s, each.p90_s) for at, each in placed),
+        dues=tuple((at, each.due_s) for at, each in placed),
+        medians=tuple((at, each.p50_s) for at, each in placed),
+        x_name="restart",
+    )

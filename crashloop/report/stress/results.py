@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from crashloop.predict.costs import Costs
-from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results, RunResults
+from crashloop.report.results import DeviationText, ProfileSummary, RequirementText, Results, RunResults, command_line
 from crashloop.report.standing import Standing, count
 from crashloop.slo.compare import Effect
 from crashloop.slo.measurements import Interval, SloVerdict
@@ -338,3 +338,13 @@ def _text_of_slo(slo: str, results: StressResults) -> RequirementText:
     if row is None:
         return RequirementText(id=slo, sentence=CHECK)
     return RequirementText(id=slo, sentence=row.promise, source=row.source, note=row.definition)
+
+
+def stress_again(results: StressResults) -> str:
+    """The command that runs the same stress profile again."""
+    older = (
+        results.profile,
+        f"--provider={results.provider}",
+        f"--kubernetes-version={results.kubernetes_version}",
+    )
+    return command_line("stress", results.arguments or older)

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from crashloop.report.chart import AREA, Chart, Line, Scale, chart_svg, scale_for
 from crashloop.report.document import Block, Figure, Figures, Medium, Paragraph, table
-from crashloop.report.picture import Scale, scale_for
-from crashloop.report.stress.plots import AREA, Axes, Plot, at_height
+from crashloop.report.stress.plots import Axes
 from crashloop.report.stress.results import Series, ServedResult, StressResults
-from crashloop.report.stress.svg import plot_svg
 from crashloop.report.text import counted
 from crashloop.slo.text import number
 
@@ -38,24 +37,20 @@ PANELS = (
 )
 
 
-class ServerPlots(NamedTuple):
-    """All plots of one server, from top to bottom, on one time axis."""
+def server_charts(results: StressResults) -> tuple[tuple[str, tuple[Chart, ...]], ...]:
+    """Each load with all charts of its server, from top to bottom, on one time axis.
 
-    load: str
-    panels: tuple[Plot, ...]
-
-
-def server_plots(results: StressResults) -> tuple[ServerPlots, ...]:
-    """In the order of the loads. A run of an earlier version has no throttling, CPU, kills and down times over time."""
+    A run of an earlier version has no throttling, CPU, kills and down times over time.
+    """
     drawn = _DrawnServers(results)
-    return tuple(ServerPlots(load, drawn.panels(load)) for load in drawn.loads)
+    return tuple((load, drawn.panels(load)) for load in drawn.loads)
 
 
-def backlog_plots(results: StressResults) -> tuple[tuple[str, Plot], ...]:
+def backlog_charts(results: StressResults) -> tuple[tuple[str, Chart], ...]:
     """The backlog of each server by itself, with its kills and down times."""
     drawn = _DrawnServers(results)
     alone = PANELS[0]._replace(area=AREA)
-    return tuple((load, drawn.plot(alone, load)._replace(heading="")) for load in drawn.loads)
+    return tuple((load, drawn.chart(alone, load)._replace(heading="")) for load in drawn.loads)
 
 
 class _DrawnServers:
@@ -64,31 +59,31 @@ class _DrawnServers:
         self._axes = Axes.of(results)
         self.loads = list(dict.fromkeys(each.node for each in self._of(BACKLOG)))
 
-    def panels(self, load: str) -> tuple[Plot, ...]:
+    def panels(self, load: str) -> tuple[Chart, ...]:
         """The first one names the stages, and the last one the times."""
-        first, *found = [self.plot(panel, load) for panel in PANELS if self._of(panel.series, load)]
+        first, *found = [self.chart(panel, load) for panel in PANELS if self._of(panel.series, load)]
         found = [first, *(each._replace(bands=tuple(band._replace(label="") for band in each.bands)) for each in found)]
         return (*(each._replace(x_ticks=()) for each in found[:-1]), found[-1])
 
-    def plot(self, panel: _ServerPanel, load: str) -> Plot:
+    def chart(self, panel: _ServerPanel, load: str) -> Chart:
         own, served = self._of(panel.series, load), [each for each in self._results.served if each.load == load]
-        limit = (
-            next((each.cpu_limit for each in served if each.cpu_limit), None) if panel.series == "server CPU" else None
-        )
-        scale = self._scale(panel, own, limit)
-        plot = Plot(
-            title=f"{panel.heading}, {load}",
-            node=load,
+        limits = [each.cpu_limit for each in served if each.cpu_limit and panel.series == "server CPU"]
+        limit = limits[0] if limits else None
+        alternative = _panel_in_words(panel, own, served, limit)
+        chart = self._axes.chart(
+            f"{panel.heading}, {load}",
+            alternative,
+            self._scale(panel, own, limit),
             unit=own[0].unit,
-            alternative=_panel_in_words(panel, own, served, limit),
-            lines=tuple(self._axes.line(each.unit, each, scale, panel.area) for each in own),
-            target=None if limit is None else (at_height(limit, scale, panel.area), f"limit {limit:g} cores"),
-            heading=panel.heading,
             area=panel.area,
-            downs=tuple(self._band(*down) for each in served for down in each.downs_s),
-            kills=tuple(self._axes.x(at_s) for each in served for at_s in each.kills_s),
+            heading=panel.heading,
         )
-        return self._axes.framed(plot, scale)._replace(node="")
+        return chart._replace(
+            lines=tuple(Line(each.unit, each.points) for each in own),
+            target=None if limit is None else (limit, f"limit {limit:g} cores"),
+            downs=tuple(down for each in served for down in each.downs_s),
+            kills=tuple(at_s for each in served for at_s in each.kills_s),
+        )
 
     def _of(self, name: str, load: str | None = None) -> list[Series]:
         return [
@@ -98,10 +93,6 @@ class _DrawnServers:
     def _scale(self, panel: _ServerPanel, own: Sequence[Series], limit: float | None) -> Scale:
         series = self._of(panel.series) if panel.is_common else own
         return scale_for((), [limit or 0.0, *(value for each in series for _, value in each.points)])
-
-    def _band(self, from_s: float, to_s: float) -> tuple[float, float]:
-        x = self._axes.x(from_s)
-        return x, self._axes.x(to_s) - x
 
 
 def _panel_in_words(
@@ -149,7 +140,9 @@ def servers(results: StressResults) -> Iterator[Block]:
         for each in results.served
     ]
     yield table(("server", "stage", "requests", *(header for _, header, _ in _SERVER_COLUMNS)), *rows, look="stages")
-    figures = tuple(_server_figure(each, f"server-{place}") for place, each in enumerate(server_plots(results)))
+    figures = tuple(
+        _server_figure(load, charts, f"server-{place}") for place, (load, charts) in enumerate(server_charts(results))
+    )
     if figures:
         yield Paragraph(
             "One time axis per server. Red lines with a triangle are kills, and red intervals the down times of its container, "
@@ -161,9 +154,9 @@ def servers(results: StressResults) -> Iterator[Block]:
         yield Figures(figures)
 
 
-def _server_figure(server: ServerPlots, name: str) -> Figure:
-    pictures = [plot_svg(each, name=f"{name}-{place}") for place, each in enumerate(server.panels)]
-    return Figure(server.load, Markup("").join(pictures), server.panels[0].alternative, emphasis="muted")
+def _server_figure(load: str, charts: Sequence[Chart], name: str) -> Figure:
+    pictures = [chart_svg(each, name=f"{name}-{place}") for place, each in enumerate(charts)]
+    return Figure(load, Markup("").join(pictures), charts[0].alternative, emphasis="muted")
 
 
 def _cell_text(served: ServedResult, name: str, _: str, unit: str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.alerts.rules import Rules, metrics_of
+from crashloop.alerts.promtool import Rules, metrics_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from crashloop.alerts.loops import State
-from crashloop.alerts.series import FAMILIES, Series, as_promtool, of_state, scraped
+from crashloop.alerts.loops import FAMILIES, Series, State, as_promtool, of_state, scraped
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
 from crashloop.spec.pod import ContainerKind
 

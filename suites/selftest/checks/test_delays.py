@@ -46,6 +46,15 @@ def test_a_restart_that_comes_early_is_a_fail() -> None:
     assert told(checked("never-late", history)) == []
 
 
+def test_a_finding_carries_the_numbers_of_its_sentence() -> None:
+    (early,) = checked("never-early", History(CRASHING).lives("app", *THIRD_EARLY).ends(30)).findings
+    missed = early.missed
+    assert missed is not None
+    assert (missed.number, missed.container, missed.verb, missed.latest_s) == (2, "app", "came", None)
+    assert missed.taken_s == pytest.approx(1.2)
+    assert missed.due_s == 2.0
+
+
 def test_delays_are_judged_up_to_an_instance_that_another_one_joined() -> None:
     history = History(CRASHING).lives("app", (0.5, 1.5, 1), (2.0, None, 0), (2.1, 3.1, 1), (3.2, None, 0)).ends(30)
     assert told(checked("first-restart-free", history)) == []

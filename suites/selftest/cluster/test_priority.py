@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.priority import NICENESS, go_first, weight
+from crashloop.processors import NICENESS, go_first, weight
 
 _SCRIPT = """
 import os, subprocess, sys
 from pathlib import Path
-from crashloop.priority import go_first, hand_on, weight
+from crashloop.processors import go_first, hand_on, weight
 os.nice(int(sys.argv[1]))
 go_first()
 child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.side import Change
-from crashloop.comparison.stress.comparison import NOT_ASKED_FOR, compare_stress
-from crashloop.comparison.stress.values import JudgedStressRun, ValueChange
+from crashloop.comparison.stress import NOT_ASKED_FOR, compare_stress
+from crashloop.comparison.values import JudgedStressRun, ValueChange
 from crashloop.report.stress.results import RowText
 from crashloop.slo.measurements import SloVerdict
 from crashloop.spec.profile import KubeletProfile

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.comparison.side import Change
-from crashloop.comparison.stress.values import NOISE_RATIO, Measure, Value, ValueChange, value_change
+from crashloop.comparison.values import NOISE_RATIO, Measure, Value, ValueChange, value_change
 from crashloop.slo.measurements import Interval
 from crashloop.slo.rows import Better, Target
 

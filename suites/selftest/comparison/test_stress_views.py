@@ -15,7 +15,7 @@ from crashloop.cli import app
 from crashloop.cli.suites import side_of
 from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.document import comparison_document
-from crashloop.comparison.stress.comparison import compare_stress
+from crashloop.comparison.stress import compare_stress
 from crashloop.errors import UsageError
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown

@@ -9,9 +9,9 @@ import msgspec
 
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event, Kind, Numbered
+from crashloop.record.event_router import PodRecording
 from crashloop.record.history_file import begin_event, start_history
-from crashloop.record.node_facts import node_event
-from crashloop.record.pod_recording import PodRecording
+from crashloop.record.site import node_event
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with

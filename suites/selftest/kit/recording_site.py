@@ -10,9 +10,8 @@ from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node, O
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.cluster_channels import ClusterChannels
 from crashloop.record.event_router import EventRouter
-from crashloop.record.node_facts import NodeFacts
 from crashloop.record.scenario_loop import ActiveScenario, ScenarioStage
-from crashloop.record.site import RecordingSite
+from crashloop.record.site import NodeFacts, RecordingSite
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile

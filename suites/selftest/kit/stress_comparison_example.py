@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.comparison.stress.values import JudgedStressRun
+from crashloop.comparison.values import JudgedStressRun
 from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
 from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.rows import Better

@@ -13,8 +13,7 @@ from crashloop.slo.exposition import Differences, SeriesKey, to_line
 from crashloop.slo.scrapes import MissedScrape, NodeSample, SourceLine
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import Operation, Order, StageMark
-from crashloop.stress.folder import StressDir
-from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.folder import Cause, Incident, StressDir
 from crashloop.stress.loads import Churn, Crash
 from crashloop.stress.plan import SUITE, StressPlan, plan_with
 from crashloop.stress.pods import scenario_of

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import load_rows, load_scrapes, write_lifecycles
 from crashloop.slo.measurements import Lifecycle
+from crashloop.stress.folder import load_rows, load_scrapes, write_lifecycles
 from suites.selftest.kit.slo_kit import crasher, restart, started
 
 PODS = (crasher(restart(1, 2), restart(4, None), starts_ns={"app": (1, 2)}, restart_counts={"app": 1}), started(1, 2))

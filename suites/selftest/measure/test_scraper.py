@@ -12,10 +12,10 @@ import pytest
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.errors import ClusterError
 from crashloop.kube.client import KubeApi
-from crashloop.measure.files import load_scrapes
 from crashloop.measure.measuring import Measuring, Scraped, Scraper, endpoints
 from crashloop.slo.exposition import SeriesKey
 from crashloop.slo.scrapes import NodeSample, SourceLine
+from crashloop.stress.folder import load_scrapes
 from suites.selftest.kit.kube_peer import write_kubeconfig
 
 SOURCE = SourceLine(source="kubelet", node="node-1", interval_s=5)

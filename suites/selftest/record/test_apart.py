@@ -12,8 +12,8 @@ import pytest
 
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.history.reduction import read_recording
-from crashloop.record.lifeline import Lifeline
 from crashloop.record.recorder import LoggedProgress
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.record.stage import record_apart
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.spec.assignment import assign

@@ -149,7 +149,7 @@ def test_the_quiet_begins_anew_with_each_exit(
     begin: Begin, router: EventRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = [100.0]
-    monkeypatch.setattr("crashloop.record.pod_recording.time.monotonic", lambda: now_s[0])
+    monkeypatch.setattr("crashloop.record.event_router.time.monotonic", lambda: now_s[0])
     watched = begin("s", until=Until(exits={"app": 1}, quiet_s=64))
     router.watch((watched,))
     router.claim("uid-s", "s", "s")

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from crashloop.record.kinds import AT_ONCE, KINDS
+from crashloop.record.stage import AT_ONCE, KINDS
 from crashloop.spec.scenario import Scenario, StartupScenario
 
 

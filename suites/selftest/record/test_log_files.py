@@ -6,7 +6,7 @@ import msgspec
 
 from crashloop.history.event import Kind
 from crashloop.record.channels.readout import log_files
-from crashloop.record.pod_recording import PodRecording
+from crashloop.record.event_router import PodRecording
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.recording_site import NODE, info

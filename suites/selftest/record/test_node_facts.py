@@ -10,8 +10,7 @@ from crashloop.cluster.provider import Node
 from crashloop.history.event import Event
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.kubelet_log import KubeletProcess
-from crashloop.record.node_facts import NodeFacts
-from crashloop.record.site import RecordingSite
+from crashloop.record.site import NodeFacts, RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until

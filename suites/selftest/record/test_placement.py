@@ -6,8 +6,8 @@ import pytest
 
 from crashloop.cluster.provider import Node
 from crashloop.errors import ClusterError
-from crashloop.record.node_facts import node_event
 from crashloop.record.run_cluster import match_nodes, place_nodes, run_name
+from crashloop.record.site import node_event
 from crashloop.spec.plan import PlannedNode
 from crashloop.spec.profile import KubeletProfile
 

@@ -13,7 +13,7 @@ from crashloop.cluster import processes
 from crashloop.cluster.processes import GO_THREADS, NODE_MARK, ROLE_MARK, STATE_MARK, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
-from crashloop.record.channels.run_queue import (
+from crashloop.record.channels.host import (
     NodeProcesses,
     RunQueueChannel,
     are_counted,

@@ -6,9 +6,8 @@ from typing import cast
 
 import pytest
 
-from crashloop.record.lifeline import Lifeline
 from crashloop.record.node_keeper import NodeKeeper, Stranded
-from crashloop.record.scenario_loop import ActiveScenario, ScenarioLoop, ScenarioStage
+from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop, ScenarioStage
 from crashloop.record.schedule import Schedule
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.plan import Plan

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.record.kinds import AT_ONCE
 from crashloop.record.schedule import ROUNDING, WINDOW_S, Forecast, Schedule, forecast
+from crashloop.record.stage import AT_ONCE
 from crashloop.spec.assignment import REPLACE_S, assign
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger

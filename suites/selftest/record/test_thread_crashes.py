@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.record.lifeline import ThreadCrashes
+from crashloop.record.scenario_loop import ThreadCrashes
 
 
 def crashed(*errors: Exception) -> ThreadCrashes:

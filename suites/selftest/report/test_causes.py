@@ -11,20 +11,40 @@ from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
 from crashloop.report.results import Results, to_junit
 from crashloop.report.timeline import Lane, Stretch, Timeline, excerpt, with_breach
-from crashloop.verdict import Evidence, Outcome, Verdict
+from crashloop.verdict import Evidence, Ground, Missed, Outcome, Verdict
 from suites.selftest.kit.report_example import example_results
 
-EARLY = 'restart 3 of "app" came 1.3 s after the exit (history lines 68 and 86); 2 s was due: the counter says 2 s.'
-LATE = 'restart 5 of "app" was created 9.5 s after the exit (history lines 90 and 99); 2 s was due, and 6.1 s at the latest: x.'
+EARLY = (
+    'restart 3 of "app" came 1.3 s after the exit (history lines 68 and 86); 2 s was due: the counter says 2 s.',
+    (68, 86),
+    Missed(number=3, container="app", verb="came", taken_s=1.3, due_s=2.0),
+)
+LATE = (
+    'restart 5 of "app" was created 9.5 s after the exit (history lines 90 and 99); 2 s was due, and 6.1 s at the latest: x.',
+    (90, 99),
+    Missed(number=5, container="app", verb="was created", taken_s=9.5, due_s=2.0, latest_s=6.1),
+)
+Said = tuple[str, tuple[int, ...], Missed | None]
 
 
-def verdict(requirement: str, *findings: str, scenario: str = "s", outcome: Outcome = Outcome.FAIL) -> Verdict:
+def verdict(
+    requirement: str,
+    *findings: Said,
+    scenario: str = "s",
+    outcome: Outcome = Outcome.FAIL,
+    of_every_pod: str = "",
+) -> Verdict:
+    prefix = f"in {of_every_pod} (max-2s): " if of_every_pod else ""
     return Verdict(
         requirement=requirement,
         scenario=scenario,
         profile="max-2s",
         outcome=outcome,
-        findings=tuple(f"{requirement}: {each}" for each in findings),
+        findings=tuple(f"{requirement}: {prefix}{sentence}" for sentence, _, _ in findings),
+        grounds=tuple(
+            Ground(scenario=of_every_pod or scenario, profile="max-2s", lines=lines, missed=missed)
+            for _, lines, missed in findings
+        ),
         evidence=(Evidence(file=f"history/{scenario}.jsonl"),),
     )
 
@@ -53,7 +73,7 @@ def test_two_restarts_of_one_verdict_are_two_causes_with_what_breaks_most_first(
 
 
 def test_a_statement_joins_the_restart_whose_line_it_rests_on() -> None:
-    stated = "restartCount went from 2 to 4 (history line 86)."
+    stated = ("restartCount went from 2 to 4 (history line 86).", (86,), None)
     assert causes(verdict("CAP-3", EARLY), verdict("CAP-4", stated)) == [("CAP-3", "CAP-4")]
 
 
@@ -62,15 +82,24 @@ def test_the_same_line_of_another_history_is_another_cause() -> None:
 
 
 def test_a_finding_about_every_pod_joins_the_restart_of_the_pod_that_it_names() -> None:
-    every = verdict("BACKOFF-3", f"in s (max-2s): {EARLY}", scenario="every pod")
+    every = verdict("BACKOFF-3", EARLY, scenario="every pod", of_every_pod="s")
     assert causes(verdict("CAP-3", EARLY), every) == [("BACKOFF-3", "CAP-3")]
 
 
 def test_one_sentence_about_many_scenarios_is_one_cause() -> None:
-    said = "the node did not run with the profile's configuration."
+    said = ("the node did not run with the profile's configuration.", (), None)
     found = only(*(verdict("CAP-3", said, scenario=f"s-{n}", outcome=Outcome.ERROR) for n in range(20)))
     assert len(found.accusations) == 20
     assert found.broken_in_words == "leaves CAP-3 open"
+
+
+def test_a_verdict_of_an_earlier_release_is_a_cause_by_its_own_sentence_and_lines() -> None:
+    old = msgspec.structs.replace(
+        verdict("CAP-3", EARLY), grounds=(), evidence=(Evidence(file="history/s.jsonl", lines=(68, 86)),)
+    )
+    found = only(old)
+    assert (found.missed, found.first.ground.lines) == (None, (68, 86))
+    assert found.sentence == f"on node max-2s: {EARLY[0]}"
 
 
 def test_a_late_restart_says_the_latest_moment() -> None:

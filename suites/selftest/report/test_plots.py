@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
+from crashloop.report.chart import Scale, ordinal_ticks, scale_for
 from crashloop.report.curves import PlottedCurve, ReportedDelay, curve_in_words, delay_in_words
 from crashloop.report.panels import HEIGHT, LEFT, RIGHT, TOP, WIDTH, curve_plot, curve_plot_svg, shared_scale
-from crashloop.report.picture import Scale, ordinal_ticks, scale_for
 from crashloop.report.standing import Standing
 from suites.selftest.kit.report_example_delays import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
 

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = sorted(path.parent.name for path in (ROOT / "crashloop").glob("*/__init__.py"))
-FOLDERS = ("suites", "fixtures", "load", "quality", "mutants", "manifests", "bench", "tools", "docs")
+FOLDERS = ("suites", "fixtures", "load", "quality", "mutants", "manifests", "bench", "tools", "contrib", "docs")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.cluster.binaries.skew import NEWEST, OLDEST
+from crashloop.cluster.binaries.versions import NEWEST, OLDEST
 from crashloop.cluster.local.provider import LocalProvider
 from crashloop.errors import UsageError
 from crashloop.run.kinds import can_join, on_version

@@ -3,10 +3,10 @@
 import pytest
 
 from crashloop.errors import ObservationError
-from crashloop.slo.costs import costs_of
 from crashloop.slo.measurements import Lifecycle, Measured
 from crashloop.slo.preconditions import FACTS, fact_in_words, facts_of
 from crashloop.slo.scrapes import NodeSample, Scrapes
+from crashloop.stress.costing import costs_of
 from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, ns, phase, restart, scrapes, started
 
 STORM, BASELINE = phase(50, 100, "storm"), phase(0, 50, "baseline")

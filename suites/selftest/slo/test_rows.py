@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from crashloop.errors import UsageError
-from crashloop.measure.files import load_rows
 from crashloop.requirements import SLO_ROWS
 from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import HistogramSli, Precondition, RateSli, SampleSli, families_of
 from crashloop.slo.scrapes import HELD, SOURCES
+from crashloop.stress.folder import load_rows
 
 GOOD = """
 description: made up

@@ -9,7 +9,7 @@ import pytest
 
 import crashloop
 from crashloop.checks import kinds as judging
-from crashloop.record import kinds as recording
+from crashloop.record import stage as recording
 from crashloop.report import curves as drawing
 from crashloop.run import kinds as planning
 from crashloop.sim import kinds as simulating

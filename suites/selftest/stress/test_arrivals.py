@@ -7,8 +7,8 @@ from crashloop.slo.measurements import Phase
 from crashloop.stress.arrivals import Asked, asked, open_models
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Churn, Demand
-from crashloop.stress.pace import arrivals_ns
 from crashloop.stress.phases import Measurement
+from crashloop.stress.pods import arrivals_ns
 from crashloop.stress.profile import Stage
 from suites.selftest.kit.histories import ns
 from suites.selftest.kit.stress_kit import arrivals

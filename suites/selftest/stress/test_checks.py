@@ -3,8 +3,8 @@
 from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.pod import RestartPolicy
 from crashloop.stress.checks import checks, evidence_complete, no_early_restart, nothing_left
-from crashloop.stress.evidence_reader import StressEvidence
-from crashloop.stress.incidents import Cause, Incident
+from crashloop.stress.evidence_reader import RecordedPods
+from crashloop.stress.folder import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Churn, Crash, Demand, Jobs, Rollout
 from crashloop.stress.profile import Stage
 from crashloop.verdict import Outcome
@@ -36,9 +36,9 @@ def test_many_faults_are_reported_as_a_few_and_a_number() -> None:
     assert verdict.sentence.endswith("4 more like it.")
 
 
-def recorded(*lacking: str, starts: int = 3) -> StressEvidence:
+def recorded(*lacking: str, starts: int = 3) -> RecordedPods:
     pod = Lifecycle(pod="p", uid="u", starts_ns={"app": tuple(range(starts))})
-    return StressEvidence(lifecycles=(pod,), lacking=lacking, events=10)
+    return RecordedPods(lifecycles=(pod,), lacking=lacking, events=10)
 
 
 def test_a_gap_of_ground_truth_is_missing_evidence() -> None:
@@ -78,7 +78,7 @@ def test_what_could_not_be_removed_is_an_error_whatever_ended_the_load() -> None
 def judged(load: AnyLoad, *pods: Lifecycle) -> set[str]:
     """The checks that a run of one load is judged by."""
     the_plan = plan(loads={"load": load}, stages=(Stage(name="storm", duration_s=60, users={"load": 1}),))
-    seen = StressEvidence(lifecycles=pods, lacking=(), events=0)
+    seen = RecordedPods(lifecycles=pods, lacking=(), events=0)
     return {each.slo for each in checks(the_plan, (), seen, ())}
 
 

@@ -8,8 +8,7 @@ from crashloop.report.stress.document import stress_document
 from crashloop.stress.assignment import Operation
 from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import Burst, Demand
-from crashloop.stress.pace import arrivals_ns
-from crashloop.stress.pods import SERVER
+from crashloop.stress.pods import SERVER, arrivals_ns
 from crashloop.stress.profile import Slos, Stage
 from crashloop.verdict import Outcome
 from suites.selftest.kit.histories import ns

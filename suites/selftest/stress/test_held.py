@@ -52,7 +52,9 @@ def test_a_series_without_a_value_has_no_line() -> None:
 
 def test_the_report_has_a_plot_for_each_gauge(tmp_path: Path) -> None:
     results = msgspec.structs.replace(judge_run(example_run(tmp_path / "run").run), series=tuple(lines()))
-    assert [(each.title, [line.name for plot in each.plots for line in plot.lines]) for each in rows(results)[-2:]] == [
+    assert [
+        (each.title, [line.name for chart in each.charts for line in chart.lines]) for each in rows(results)[-2:]
+    ] == [
         ("files and folders", ["files and folders"]),
         ("process ids", ["kubelet", "runtime"]),
     ]

@@ -10,8 +10,7 @@ from crashloop.history.event import Channel, Kind
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import Operation
-from crashloop.stress.folder import publish_stress, published_stress
-from crashloop.stress.incidents import Cause
+from crashloop.stress.folder import Cause, publish_stress, published_stress
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import ExitCode, Outcome
 from suites.selftest.kit.histories import ns

@@ -7,9 +7,9 @@ import pytest
 
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.stress.assignment import Operation
-from crashloop.stress.evidence_reader import StressEvidence
-from crashloop.stress.incidents import Cause, Incident
-from crashloop.stress.load_as_planned import load_as_planned
+from crashloop.stress.checks import load_as_planned
+from crashloop.stress.evidence_reader import RecordedPods
+from crashloop.stress.folder import Cause, Incident
 from crashloop.stress.loads import AnyLoad, Demand, Jobs, Rollout
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import Stage
@@ -41,7 +41,7 @@ def judged(
     the_plan = plan(**changed)
     until_ns = None if until_s is None else ns(until_s)
     measured = measurements(the_plan.stages, marks(*(rows or MARKS), stages=the_plan.stages), until_ns=until_ns)
-    seen = StressEvidence(lifecycles=tuple(pods), lacking=(), events=0, operations=tuple(operations))
+    seen = RecordedPods(lifecycles=tuple(pods), lacking=(), events=0, operations=tuple(operations))
     return load_as_planned(the_plan, measured, seen, incidents)
 
 

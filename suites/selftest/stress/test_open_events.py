@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from crashloop.measure.files import load_rows
 from crashloop.slo.judge import judge
 from crashloop.slo.measurements import Lifecycle, SliResult
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.figures import figures
+from crashloop.stress.folder import load_rows
 from crashloop.stress.loads import Churn
 from crashloop.stress.phases import measurements
 from crashloop.stress.profile import Stage, StressNode

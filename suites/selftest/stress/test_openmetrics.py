@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from crashloop.cli import app
 from crashloop.errors import UsageError
-from crashloop.measure.files import load_scrapes
 from crashloop.resources import MANIFESTS
 from crashloop.rundir import RunDir, RunInfo
 from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import SOURCES
+from crashloop.stress.folder import load_scrapes
 from crashloop.stress.judging import judge_run
 from crashloop.stress.openmetrics import LATENESS, OWN, RESTARTS, STAGE, STARTUP, exported, openmetrics, profiles_of
 from crashloop.stress.profile import StressNode

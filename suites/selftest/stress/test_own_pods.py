@@ -9,9 +9,9 @@ import pytest
 from crashloop.errors import ObservationError
 from crashloop.history.event import Channel, Kind
 from crashloop.report.stress.results import StressResults
-from crashloop.slo.conservation import conservation
 from crashloop.slo.events import SAMPLES
 from crashloop.slo.measurements import Restart, SloVerdict
+from crashloop.slo.metrics import conservation
 from crashloop.slo.rows import ConservationSli
 from crashloop.stress.evidence_reader import read_recorded
 from crashloop.stress.judging import judge_run

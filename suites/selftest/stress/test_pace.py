@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.stress.loads import Burst, Churn, Demand
-from crashloop.stress.pace import arrivals_ns
+from crashloop.stress.pods import arrivals_ns
 
 SECOND_NS = 1_000_000_000
 

@@ -1,6 +1,7 @@
 """A template of the user's own: which files hold one, what a load cannot take of it, and that it is read once."""
 
 import gzip
+import os
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,14 @@ def test_a_manifest_is_a_profile_of_its_pods(tmp_path: Path) -> None:
     profile = written(tmp_path, deployment("a", POD))
     with pytest.raises(UsageError, match="--pods, --profile and #KIND/NAME are for a file with the pods themselves"):
         load_stress_profile(profile, pods=7)
+
+
+def test_a_manifest_is_read_once_and_may_be_a_pipe() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end), os.fdopen(write_end, "wb") as pipe:
+        pipe.write(yaml.safe_dump(deployment("a", POD)).encode())
+        pipe.close()
+        assert own(load_stress_profile(f"/dev/fd/{read_end}#Deployment/a")).labels == {"app": "a"}
 
 
 def test_a_dry_run_of_a_manifest_says_what_would_run_and_what_is_replaced(tmp_path: Path) -> None:

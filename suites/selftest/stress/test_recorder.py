@@ -16,12 +16,12 @@ import pytest
 
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, Node
 from crashloop.kube.client import KubeApi
-from crashloop.record.lifeline import Lifeline
+from crashloop.record.scenario_loop import Lifeline
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.assignment import MARKS, Operation, StageMark
 from crashloop.stress.evidence import StressEvidence
+from crashloop.stress.folder import Cause, misses
 from crashloop.stress.generator import LOOPBACK, Address, free_port
-from crashloop.stress.incidents import Cause, misses
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import spread_out
 from crashloop.stress.loads import Crash, Jobs, Rollout

@@ -13,8 +13,7 @@ from crashloop.kube.answers import about_credentials, refusal
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress import recorder, testbed
 from crashloop.stress.assignment import Order
-from crashloop.stress.folder import StressDir
-from crashloop.stress.incidents import Cause
+from crashloop.stress.folder import Cause, StressDir
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.recorder import order_of

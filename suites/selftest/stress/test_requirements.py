@@ -9,7 +9,6 @@ import pytest
 from crashloop.checks.checker import Holds
 from crashloop.checks.everywhere import LOGS, holding
 from crashloop.checks.kinds import CHECKERS
-from crashloop.measure.files import load_rows
 from crashloop.report.results import RESULTS_FORMAT, Results
 from crashloop.report.stress.results import StressResults
 from crashloop.requirements import CHECKED, load_requirements
@@ -17,7 +16,7 @@ from crashloop.rundir import read_document
 from crashloop.slo.judge import judge_requirement
 from crashloop.slo.rows import SloRow
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.folder import publish_stress
+from crashloop.stress.folder import load_rows, publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import Stage, StressNode

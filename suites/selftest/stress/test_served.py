@@ -8,7 +8,7 @@ from crashloop.slo.judge import judge
 from crashloop.slo.measurements import Lifecycle, Measured
 from crashloop.stress.assignment import Operation
 from crashloop.stress.loads import AnyLoad, Burst, Canary, Demand
-from crashloop.stress.pace import arrivals_ns
+from crashloop.stress.pods import arrivals_ns
 from crashloop.stress.served import served_pods, served_results, served_series
 from crashloop.verdict import Outcome
 from suites.selftest.kit.slo_kit import crasher, ns, restart, row

@@ -11,7 +11,7 @@ from bench.page.pictures import backlogs
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import Series, ServedResult, StressResults
-from crashloop.report.stress.served import backlog_plots, server_plots
+from crashloop.report.stress.served import backlog_charts, server_charts
 from crashloop.slo.scrapes import stamp_of
 from crashloop.stress.folder import publish_stress, published_stress
 from crashloop.stress.judging import judge_run
@@ -95,24 +95,24 @@ def test_a_kill_outside_of_a_stage_is_not_shown(tmp_path: Path) -> None:
     (server,) = results.served
     assert server.kills_s == (50, 95)
     assert server.downs_s == ((1.5, 3), (50, 60), (95, 101))
-    (shown,) = server_plots(results)
-    assert [len(panel.kills) for panel in shown.panels] == 2 * [2]
-    assert shown.panels[0].alternative.endswith("; 2 kills, down for 17.5 s")
+    ((_, panels),) = server_charts(results)
+    assert [len(panel.kills) for panel in panels] == 2 * [2]
+    assert panels[0].alternative.endswith("; 2 kills, down for 17.5 s")
 
 
 def test_panels_of_a_server_have_one_time_axis(results: StressResults) -> None:
-    (server,) = server_plots(results)
-    assert [panel.heading for panel in server.panels] == [
+    ((_, panels),) = server_charts(results)
+    assert [panel.heading for panel in panels] == [
         "requests that wait",
         "answers per second",
         "throttled (% of the periods in which it used CPU)",
         "CPU (cores)",
     ]
-    assert [bool(panel.x_ticks) for panel in server.panels] == [False, False, False, True]
-    assert [[band.label for band in panel.bands] for panel in server.panels] == [["loop"], [""], [""], [""]]
-    assert len({panel.ends and panel.ends[0] for panel in server.panels}) == 1
-    assert len({(panel.kills, panel.downs) for panel in server.panels}) == 1
-    cpu = server.panels[-1]
+    assert [bool(panel.x_ticks) for panel in panels] == [False, False, False, True]
+    assert [[band.label for band in panel.bands] for panel in panels] == [["loop"], [""], [""], [""]]
+    assert len({panel.across for panel in panels if panel.is_read}) == 1
+    assert len({(panel.kills, panel.downs) for panel in panels}) == 1
+    cpu = panels[-1]
     assert (cpu.target and cpu.target[1], cpu.alternative) == ("limit 0.05 cores", "up to 0.05 cores, limit 0.05")
 
 
@@ -137,27 +137,27 @@ def test_a_run_of_an_earlier_version_shows_what_it_has(results: StressResults) -
     (server,) = results.served
     earlier = msgspec.structs.replace(server, cpu_limit=None, kills_s=(), downs_s=())
     kept = tuple(each for each in results.series if each.name in ("backlog", "answers"))
-    (shown,) = server_plots(msgspec.structs.replace(results, served=(earlier,), series=kept))
-    assert [panel.heading for panel in shown.panels] == ["requests that wait", "answers per second"]
-    assert (shown.panels[0].kills, shown.panels[0].downs) == ((), ())
+    ((_, panels),) = server_charts(msgspec.structs.replace(results, served=(earlier,), series=kept))
+    assert [panel.heading for panel in panels] == ["requests that wait", "answers per second"]
+    assert (panels[0].kills, panels[0].downs) == ((), ())
 
 
 def test_a_server_without_a_limit_has_no_throttling(results: StressResults) -> None:
     (server,) = results.served
     kept = tuple(each for each in results.series if each.name != "throttled")
     free = msgspec.structs.replace(server, cpu_limit=None)
-    (shown,) = server_plots(msgspec.structs.replace(results, served=(free,), series=kept))
-    assert [panel.heading for panel in shown.panels][2:] == ["CPU (cores)"]
-    assert shown.panels[-1].target is None
+    ((_, panels),) = server_charts(msgspec.structs.replace(results, served=(free,), series=kept))
+    assert [panel.heading for panel in panels][2:] == ["CPU (cores)"]
+    assert panels[-1].target is None
 
 
 def test_servers_share_the_axis_of_their_backlog_and_not_that_of_their_cpu(results: StressResults) -> None:
     larger = Series(name="backlog", node="larger", unit="requests", points=((0.0, 0.0), (50.0, 4000.0)))
     busy = Series(name="server CPU", node="larger", unit="cores", points=((0.0, 2.0), (50.0, 2.0)))
-    small, large = server_plots(msgspec.structs.replace(results, series=(*results.series, larger, busy)))
-    ends = [panel.ends for panel in (small.panels[0], large.panels[0], small.panels[-1], large.panels[-1])]
-    assert [each and each[1] for each in ends] == pytest.approx([4240, 4240, 0.053, 2.12])
-    assert [load for load, _ in backlog_plots(msgspec.structs.replace(results, series=(larger,)))] == ["larger"]
+    (_, small), (_, large) = server_charts(msgspec.structs.replace(results, series=(*results.series, larger, busy)))
+    ends = [panel.up.high for panel in (small[0], large[0], small[-1], large[-1])]
+    assert ends == pytest.approx([4240, 4240, 0.053, 2.12])
+    assert [load for load, _ in backlog_charts(msgspec.structs.replace(results, series=(larger,)))] == ["larger"]
 
 
 def test_a_counter_that_stood_still_longer_than_it_can_be_old_was_not_used() -> None:

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.measure.files import LIFECYCLES
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.slo.scrapes import NodeSample
-from crashloop.stress.folder import read_jsonl
-from crashloop.stress.incidents import Cause
+from crashloop.stress.folder import LIFECYCLES, Cause, read_jsonl
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import spread_out
 from crashloop.stress.openmetrics import exported

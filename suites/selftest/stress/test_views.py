@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from crashloop.cluster.provider import ExistingOptions
+from crashloop.report.chart import chart_file
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
-from crashloop.report.rerun import analyze_again, stress_again
-from crashloop.report.results import DeviationText, to_junit
+from crashloop.report.results import DeviationText, analyze_again, to_junit
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
-from crashloop.report.stress.plots import PROPORTIONAL, TOP, against_pods, rows
+from crashloop.report.stress.plots import PROPORTIONAL, against_pods, delay_charts, rows
 from crashloop.report.stress.results import (
     Comparison,
     Dots,
@@ -26,8 +26,8 @@ from crashloop.report.stress.results import (
     StressResults,
     outcome_of,
     run_results,
+    stress_again,
 )
-from crashloop.report.stress.svg import curve_plots, curve_svg, plot_svg, standalone
 from crashloop.report.terminal import render
 from crashloop.slo.measurements import Interval
 from crashloop.slo.scrapes import NodeSample
@@ -97,7 +97,7 @@ def test_the_page_shows_every_promise_stage_and_plot(results: StressResults) -> 
         "42 restarts in the load example",
     ):
         assert words in page
-    assert page.count('role="img"') == sum(len(row.plots) for row in rows(results)) + len(results.curves)
+    assert page.count('role="img"') == sum(len(row.charts) for row in rows(results)) + len(results.curves)
 
 
 def test_what_comes_from_outside_is_shown_as_it_is(results: StressResults) -> None:
@@ -258,15 +258,15 @@ def test_targets_are_drawn_and_named_after_their_row(results: StressResults) -> 
     )
     (lateness, calls) = rows(msgspec.structs.replace(results, series=(line,), dots=(late,)))
     assert (
-        lateness.plots[0].alternative
+        lateness.charts[0].alternative
         == "2 of 2,647 shown, up to 4 s; 1,200 of 2,647 beyond the target of restart-lateness"
     )
     assert calls.title == "p99 of mutating API calls (s)"
-    assert calls.plots[0].alternative == (
+    assert calls.charts[0].alternative == (
         "from scrape to scrape, up to more than 10 s; 1 of 2 beyond the target of api-call-latency-mutating"
     )
-    assert calls.plots[0].target is not None
-    assert calls.plots[0].target[1] == "target 1 s"
+    assert calls.charts[0].target is not None
+    assert calls.charts[0].target[1] == "target 1 s"
 
 
 def storm(pods: int, restarts_per_s: float, **more: float) -> StageResult:
@@ -293,34 +293,34 @@ def test_restarts_are_drawn_against_crashing_pods_where_there_are_three_numbers_
         return msgspec.structs.replace(results, stages=stages)
 
     steps = (storm(5, 2.0), storm(10, 4.0), storm(110, 9.0), storm(10, 5.0))
-    restarts, lateness, busy = against_pods(run(*steps)).plots
+    restarts, lateness, busy = against_pods(run(*steps)).charts
     assert restarts.alternative == "restarts/s 2 at 5, 4.5 at 10, 9 at 110 pods"
     assert [line.name for line in restarts.lines] == ["restarts/s", PROPORTIONAL]
     assert (len(restarts.dots), len(restarts.ranges)) == (4, 4)
     assert [line.name for line in lateness.lines] == ["p50", "p99"]
     assert busy.alternative == "host CPU busy 50 at 5, 50 at 10, 50 at 110 pods"
-    assert against_pods(run(*steps[:2], storm(10, 4.1))).plots == ()
+    assert against_pods(run(*steps[:2], storm(10, 4.1))).charts == ()
     page = to_html(stress_document(run(*steps)))
     assert "Against the number of crashing pods" in page
-    assert page.count('role="img"') == sum(len(row.plots) for row in rows(run(*steps))) + len(results.curves) + 3
+    assert page.count('role="img"') == sum(len(row.charts) for row in rows(run(*steps))) + len(results.curves) + 3
 
 
 def test_the_proportional_line_goes_through_the_fewest_pods_and_stays_in_the_picture(results: StressResults) -> None:
     steps = (storm(10, 4.0), storm(20, 8.0), storm(100, 10.0))
-    (plot, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).plots
-    measured, proportional = plot.lines
-    (x0, y0), (x1, y1) = proportional.path
-    for x, y in measured.path[:2]:
+    (chart, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).charts
+    measured, proportional = chart.lines
+    (x0, y0), (x1, y1) = proportional.points
+    for x, y in measured.points[:2]:
         assert y == pytest.approx(y0 + (y1 - y0) * (x - x0) / (x1 - x0))
-    assert min(y0, y1) >= TOP
+    assert max(y0, y1) <= chart.up.high
 
 
 def test_arms_have_lines_of_their_own_against_pods(results: StressResults) -> None:
     steps = tuple(
         msgspec.structs.replace(storm(pods, 1.0), arm=arm) for pods in (5, 10, 20) for arm in ("baseline", "treatment")
     )
-    (plot, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).plots
-    assert [line.name for line in plot.lines][:2] == ["baseline restarts/s", "treatment restarts/s"]
+    (chart, *_) = against_pods(msgspec.structs.replace(results, stages=steps)).charts
+    assert [line.name for line in chart.lines][:2] == ["baseline restarts/s", "treatment restarts/s"]
 
 
 def test_the_terminal_ends_with_what_to_do(results: StressResults) -> None:
@@ -333,9 +333,9 @@ def test_the_terminal_ends_with_what_to_do(results: StressResults) -> None:
 
 def test_pictures_stand_alone_in_documents(results: StressResults, tmp_path: Path) -> None:
     (restarts, *_) = rows(results)
-    text = standalone(plot_svg(restarts.plots[0], name="p"), heading="Restarts a second", legend=["node-1"])
-    (curve,) = curve_plots(results.curves)
-    for each in (text, standalone(curve_svg(curve, name="c"), heading="Delays")):
+    ((_, curve),) = delay_charts(results.curves)
+    for chart in (restarts.charts[0], curve):
+        each = chart_file(chart, heading="Restarts a second")
         root = ET.fromstring(each)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "script" not in each

@@ -9,7 +9,7 @@ import pytest
 from crashloop.cluster.kind.cluster import BEYOND, IN_REACH, KindCluster, collect_logs
 from crashloop.cluster.kind.plan import IMAGES_OWN
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
-from crashloop.record.environment import read_environment
+from crashloop.record.run_cluster import read_environment
 from crashloop.report.conformance import conformance_document
 from crashloop.report.markdown import to_markdown
 from suites.selftest.kit.binaries_kit import settings_for

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from contrib.kindlike.recipe import IMAGE, INSTALL, NODE_FILES, PACKAGES, PLACES, image_name, node_members
 from crashloop.cluster.files import File, HardLink
 from crashloop.cluster.kind.node_image import LABEL
 from crashloop.cluster.kind.plan import DIALECTS, Init
-from tools.kindlike.recipe import IMAGE, INSTALL, NODE_FILES, PACKAGES, PLACES, image_name, node_members
 
 UNITS = NODE_FILES / "etc/systemd/system"
 SCRIPTS = [INSTALL, NODE_FILES / "usr/local/bin/entrypoint", NODE_FILES / "kind/bin/kubelet-cgroups"]

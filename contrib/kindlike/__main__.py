@@ -1,6 +1,6 @@
-"""Builds the node image of tools/kindlike, unless Docker has it, and prints its name.
+"""Builds the node image of contrib/kindlike, unless Docker has it, and prints its name.
 
-python -m tools.kindlike [--kubernetes-version VERSION]
+python -m contrib.kindlike [--kubernetes-version VERSION]
 """
 
 import argparse
@@ -10,6 +10,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from contrib.kindlike.recipe import (
+    CRICTL,
+    IMAGE,
+    INSTALL,
+    PACKAGES,
+    PAUSE,
+    base_name,
+    image_name,
+    node_members,
+)
 from crashloop.cluster.binaries.components import architecture
 from crashloop.cluster.binaries.ensure import ensure_binaries
 from crashloop.cluster.binaries.provision import Cache
@@ -20,16 +30,6 @@ from crashloop.cluster.kind.node_image import control_plane_images, programs_of
 from crashloop.cluster.processes import run
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
-from tools.kindlike.recipe import (
-    CRICTL,
-    IMAGE,
-    INSTALL,
-    PACKAGES,
-    PAUSE,
-    base_name,
-    image_name,
-    node_members,
-)
 
 BASE = Path(__file__).parents[2] / ".ci" / "base-image"
 BUILD_S = 1800.0
@@ -37,7 +37,7 @@ BUILD_S = 1800.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="tools.kindlike", description="Build a node image with systemd.")
+    parser = argparse.ArgumentParser(prog="contrib.kindlike", description="Build a node image with systemd.")
     parser.add_argument("--kubernetes-version", default=resolve_settings().versions.kubernetes)
     version = parser.parse_args().kubernetes_version
     settings, progress, docker = resolve_settings(), default_progress(), chosen_docker()

@@ -1,6 +1,6 @@
 """What krew needs of a release: an archive with the wheel and its launcher, and the manifest that names it.
 
-python -m tools.krew dist URL    write dist/kubectl-crashloop.tar.gz and dist/crashloop.yaml; URL is where the release is
+python -m contrib.krew dist URL    write dist/kubectl-crashloop.tar.gz and dist/crashloop.yaml; URL is where the release is
 """
 
 import argparse
@@ -14,7 +14,7 @@ import yaml
 from crashloop import __version__
 
 ROOT = Path(__file__).parents[1]
-LAUNCHER = ROOT / "tools" / "kubectl-crashloop"
+LAUNCHER = ROOT / "contrib" / "kubectl-crashloop"
 ARCHIVE, MANIFEST = "kubectl-crashloop.tar.gz", "crashloop.yaml"
 
 
@@ -53,7 +53,7 @@ def manifest(uri: str, sha256: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m tools.krew", description="Write archive and manifest for krew.")
+    parser = argparse.ArgumentParser(prog="python -m contrib.krew", description="Write archive and manifest for krew.")
     parser.add_argument("folder", type=Path, help="the folder with the wheel, such as dist")
     parser.add_argument("url", help="the address of the folder with the release's files")
     given = parser.parse_args()

@@ -17,7 +17,8 @@ from crashloop.comparison.comparison import (
     profile_in_words,
 )
 from crashloop.comparison.side import Change, ScenarioOutcome, change, gravest
-from crashloop.comparison.stress.values import (
+from crashloop.comparison.text import name_of
+from crashloop.comparison.values import (
     NOISE_RATIO,
     JudgedStressRun,
     Measure,
@@ -34,7 +35,6 @@ from crashloop.comparison.stress.values import (
     value_change,
     verdicts_of,
 )
-from crashloop.comparison.text import name_of
 from crashloop.report.results import RequirementText
 from crashloop.report.standing import Standing
 from crashloop.report.stress.load import FIGURES

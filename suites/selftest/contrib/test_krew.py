@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from contrib.krew import ARCHIVE, MANIFEST, write
 from crashloop import __version__
-from tools.krew import ARCHIVE, MANIFEST, write
 
 WHEEL = f"crashloop-{__version__}-py3-none-any.whl"
 PYTHON = """#!/bin/sh
