@@ -26,8 +26,8 @@ REQUIREMENT = "BACKOFF-2"
 SHARE = 0.4
 """By which each delay becomes shorter."""
 LEAST_S, CLOSE = 2.0, 1.25
-"""A delay that shows it: due after so many seconds at least, and taken for at most so many times what was due, so that what is
-left of it is a quarter too short, which is more than the resolution of any clock."""
+"""A delay that shows it: due after so many seconds at least, and by the runtime's create taken for at most so many times what
+was due. What is left of it is a quarter too short, which is more than the resolution of any clock."""
 
 
 def control_of(run: RunDir, plan: Plan, verdicts: Iterable[Verdict]) -> Control:
@@ -73,7 +73,7 @@ def _keeps_delays(curve: PlottedCurve) -> bool:
 
 
 def _shows(delay: ReportedDelay) -> bool:
-    return not delay.alternatives and LEAST_S <= delay.due_s <= (delay.decided_s or 0.0) <= CLOSE * delay.due_s
+    return not delay.alternatives and LEAST_S <= delay.due_s <= (delay.created_s or 0.0) <= CLOSE * delay.due_s
 
 
 def _lines(run: RunDir, scenario: str) -> Iterator[dict[str, object]]:
