@@ -32,11 +32,11 @@ AT_ONCE_S = 1.0
 """Starts that soon after a launch belong to its burst."""
 LOOK_AGAIN_S = 0.5
 """What did not fit is not tried again before."""
-ROOMY_SHARE, FULL_SHARE = 0.25, 0.03
+ROOMY_SHARE, FULL_SHARE = 0.25, 0.01
 """Idle share of the host's cores above which launches can follow each other faster, and below which they have to go slower."""
 STEP = 1.1
-FASTEST, SLOWEST = 1.5, 0.5
-"""Bounds of the pace, as a multiple of the budget."""
+FASTEST, SLOWEST = 1.5, 0.8
+"""Bounds of the pace, as a multiple of the budget. A busy host costs time, but not much: late restarts are excused by proof."""
 ROUNDING = 1e-6
 
 
