@@ -97,8 +97,9 @@ made wrong in that way, and {facts["judgements"]} judgements on {facts["scenario
 those of the conformance suite, and a few further ones (suites/selftest/kit/fault_scenarios.py) for what no conformance
 test provokes yet. *quick* and *full* name the requirements whose conformance tests fail at that scope; `-` means that
 none does. *checkers* are those that object on any scenario. A correct kubelet is accused by none of them:
-suites/selftest/tools/test_fault_matrix_correct.py tries 10,000 random scenarios, with lost watches, coarse clocks and
-starved hosts. Faults of the node, which only show between pods, are tried with all pods of a run on one node.
+suites/selftest/tools/test_fault_matrix_correct.py tries 12,000 random scenarios, with lost watches, coarse clocks and
+starved hosts. None in 12,000 means, with 95 % confidence, less than one in 4,000 (3 / n, the rule of three). Faults of the
+node, which only show between pods, are tried with all pods of a run on one node.
 
 Conformance tests catch {caught} of {len(rows)} faults, {quick} of them at the scope quick. The others are
 [listed with their reasons](#faults-that-no-conformance-test-catches); any fault beyond that list fails the self-tests,
