@@ -24,13 +24,13 @@ object.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import comb
 from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
+from crashloop.checks.pooled import CHANCE, fewer_than, least_beyond_chance
 from crashloop.checks.starts import first_success, startup_probe
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -46,8 +46,6 @@ from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import count, seconds
 
-CHANCE = 1e-4
-"""Of a verdict on a kubelet that is right."""
 CONFIDENCE = 0.95
 LATE_SHARE = 0.01
 """Of waits that may be late."""
@@ -62,16 +60,6 @@ ESTIMATE = "estimate"
 DELAYS = Need("delays", 8, "delay", "of various lengths", is_shown=False)
 FIRST_RESTARTS = Need("restarts", 9, "first restart", is_shown=False)
 WAITS = Need("waits", 9, "wait", is_shown=False)
-
-
-def fewer_than(least: int, of: int, share: float) -> float:
-    """The probability of fewer than `least` hits in so many independent attempts, if `share` of all attempts hit."""
-    return sum(comb(of, hits) * share**hits * (1 - share) ** (of - hits) for hits in range(least))
-
-
-def least_beyond_chance(of: int, share: float) -> int:
-    """The least number of hits in so many attempts that are too many, but for `CHANCE`, if that share of all attempts hit."""
-    return next((hits for hits in range(of + 1) if 1 - fewer_than(hits, of, share) < CHANCE), of + 1)
 
 
 class LateRestart(NamedTuple):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
+from crashloop.checks.pooled import least_beyond_chance
+from crashloop.checks.samples import LATE_SHARE
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
+from crashloop.checks.pooled import least_beyond_chance
+from crashloop.checks.samples import LATE_SHARE
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
 from crashloop.spec.pod import RestartPolicy
