@@ -216,12 +216,12 @@ def latest_of_fastest_s(rank: int, of: int) -> float:
     return RELIST_S * _share_for(rank, of) + RELIST_TO_CREATE_S
 
 
-def _share_for(rank: int, of: int) -> float:
-    """The share of a period in which, but for `CHANCE`, at least `rank` of so many random moments lie; by bisection."""
+def _share_for(rank: int, of: int, chance: float = CHANCE) -> float:
+    """The share of a period in which, but for that chance, at least `rank` of so many random moments lie; by bisection."""
     low, high = 0.0, 1.0
     for _ in range(50):
         share = (low + high) / 2
-        low, high = (share, high) if fewer_than(rank, of, share) > CHANCE else (low, share)
+        low, high = (share, high) if fewer_than(rank, of, share) > chance else (low, share)
     return high
 
 
@@ -263,9 +263,14 @@ class Wait(NamedTuple):
 
 def late_waits(waits: Sequence[Wait], seen: Seen, what: str, say: Callable[[int, str], str]) -> Iterator[Finding]:
     """FAIL if more of them are late than chance makes of one in a hundred; `say` has their number and the longest in words."""
-    seen.facts[ESTIMATE] = f"{what}, the slowest after {seconds(max(each.took_s for each in waits))}"
-    seen.facts["took_s"] = [round(each.took_s, 3) for each in waits]
     late, least = [each for each in waits if each.is_late], least_beyond_chance(len(waits), LATE_SHARE)
+    slowest = f"{what}, the slowest after {seconds(max(each.took_s for each in waits))}"
+    if least > len(waits):
+        yield inconclusive(f"{slowest}: too few to tell one late in a hundred from more.")
+        return
+    found = 100 * _share_for(least, len(waits), 1 - CONFIDENCE)
+    seen.facts[ESTIMATE] = f"{slowest}; a FAIL in 95 of 100 runs if {found:.0f} % of all are late"
+    seen.facts["took_s"] = [round(each.took_s, 3) for each in waits]
     if len(late) >= least:
         excused = [each for each in late if each.doubt is not None]
         doubt = excused[0].doubt if len(late) - len(excused) < least else None
