@@ -1,11 +1,12 @@
 """Trials of the suite on a simulated kubelet: a requirement, judged on the history that a scenario has there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from random import Random
 
 import msgspec
 
+from crashloop.checks.everywhere import judge_everywhere, of_every_pod
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput, JudgementInput
 from crashloop.history.event import Event
@@ -21,7 +22,7 @@ from crashloop.sim.kinds import SIMULATIONS, Histories
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
-from crashloop.spec.scenario import API_SERVER, Scenario
+from crashloop.spec.scenario import API_SERVER, PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
 
@@ -107,6 +108,24 @@ def simulated(
     return tuple(found[each.name] for each in scenarios)
 
 
+def verdicts_on_every_pod(
+    requirements: Mapping[str, Requirement],
+    scenarios: Iterable[PodScenario],
+    behaviour: Behaviour,
+    *,
+    seed: int = SEED,
+    host: HostModel = CALM,
+) -> dict[str, Verdict]:
+    """What a run of these pods says of requirements that hold for every pod, by requirement. Each pod is alone on its node."""
+    found: dict[str, list[Verdict]] = {}
+    for scenario in scenarios:
+        (events,) = simulated((scenario,), behaviour, VERSION, seed, host)
+        question = judgement_of(next(iter(requirements.values())), scenario, recorded(events))
+        for verdict in judge_everywhere(requirements, question, load_deviations()):
+            found.setdefault(verdict.requirement, []).append(verdict)
+    return {name: of_every_pod(each) for name, each in found.items()}
+
+
 def recorded(events: Iterable[Event]) -> Recording:
     """What a checker reads of a history."""
     return read_recording(encode(event) + b"\n" for event in events)
@@ -136,19 +155,26 @@ def holds(trial: Trial, version: KubernetesVersion) -> bool:
     return None in reasons
 
 
+def judgement_of(
+    requirement: Requirement, scenario: Scenario, recording: Recording, *, version: KubernetesVersion = VERSION
+) -> JudgementInput:
+    """The question whether a simulated recording keeps a requirement."""
+    return JudgementInput(
+        requirement=requirement,
+        scenario=scenario,
+        profile=profile_of(scenario),
+        version=version,
+        later=later_of(scenario),
+        recording=recording,
+    )
+
+
 def verdict_of(
     requirement: Requirement, judged: Judgeable, *recordings: Recording, version: KubernetesVersion = VERSION
 ) -> Verdict:
     """The verdict of a requirement on simulated histories, one per scenario."""
     inputs = tuple(
-        JudgementInput(
-            requirement=requirement,
-            scenario=scenario,
-            profile=profile_of(scenario),
-            version=version,
-            later=later_of(scenario),
-            recording=recording,
-        )
+        judgement_of(requirement, scenario, recording, version=version)
         for scenario, recording in zip(judged.scenarios, recordings, strict=True)
     )
     question = ComparisonInput(requirement=requirement, name=judged.name, histories=inputs)

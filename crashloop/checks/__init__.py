@@ -4,8 +4,8 @@ Theory of operation. `judge.py` asks in order: is the file intact (integrity.py)
 (configuration.py), what do the requirement's checkers find (evaluate.py, kinds.py), does a known deviation explain it. What a
 checker is stands in checker.py, its output in finding.py, its input in crashloop.restarts. The rooms by subject:
 
-- delays.py, restart_rates.py, samples.py: restarts against their delays, one by one, counted, and many together by what chance
-  does not explain;
+- delays.py, restart_rates.py, samples.py, pooled.py: restarts against their delays, one by one, counted, and many together, of
+  several scenarios or of a whole run, by what chance does not explain;
 - decisions.py, jobs.py, pods.py: what is restarted, what a Job does, which pods others make;
 - starts.py, blocked_starts.py: in which order containers start, and what they wait for;
 - kills.py, probes.py, pulls.py: what ends a container from outside, when probes are asked, when images are pulled;

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
-from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, worst_first
+from crashloop.checks.pooled import SAMPLES, sample_of
 from crashloop.history.instances import Instance
 from crashloop.model.restart import Decision
 from crashloop.restarts.bounds import (
+    LOOK_ENDS_S,
     Early,
     Late,
     awaits_init,
@@ -17,8 +19,10 @@ from crashloop.restarts.bounds import (
     late,
     late_alike,
     overdue,
+    refused,
     stepped_s,
     why_late,
+    why_refused,
 )
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
@@ -58,7 +62,7 @@ def check_punctual(case: Case, seen: Seen) -> Iterator[Finding]:
     """No restart that is due and comes MUST come later than the kubelet's own retry allows.
 
     Whether a restart is due and comes, which of several delays is due, and what waits for an object or an image, is for other
-    checkers. Rows of SLOs say how late the pods of a load may be.
+    checkers. Rows of SLOs say how late the pods of a load may be. What hides in one pod shows in those of a run (`pooled.py`).
     """
     waits = {each.name for each in case.scenario.pod.containers if any(missing_dependencies(case, each))}
     due = (
@@ -66,7 +70,9 @@ def check_punctual(case: Case, seen: Seen) -> Iterator[Finding]:
         for each in restarts(case)
         if each.decided.decision is not Decision.STOP and not each.due.alternatives and each.container not in waits
     )
-    yield from judged(case, seen, due, is_early=False, is_missing=False)
+    chosen = tuple(due)
+    seen.facts[SAMPLES] = [each for restart in chosen if (each := sample_of(case, restart)) is not None]
+    yield from judged(case, seen, chosen, is_early=False, is_missing=False)
 
 
 @checker("first-restart-free", Need("free_restarts", 1, "free restart", is_shown=False))
@@ -180,6 +186,7 @@ def judged(
         if too_soon is None and is_late:
             slow = None if awaits_init(case, each) else too_late(case, each, repeated=alike.get(key_of(each)))
             slow = slow or (missing_restart(case, each, each.due.reason) if is_missing else None)
+            slow = next(iter(worst_first(each for each in (slow, held_back(case, each)) if each is not None)), None)
         found = too_soon or slow
         if found is not None:
             yield found
@@ -235,6 +242,19 @@ def _about(restart: Restart, seen: Early | Late, found: Finding) -> Finding:
         latest_s=seen.due.latest_s if isinstance(seen, Late) else None,
     )
     return msgspec.structs.replace(found, missed=missed)
+
+
+def held_back(case: Case, restart: Restart) -> Finding | None:
+    """A look of the kubelet that still refused a restart after its delay had passed."""
+    seen = refused(case, restart)
+    if seen is None or seen.after_s <= LOOK_ENDS_S:
+        return None
+    after_s = seen.due.delay_s + seen.after_s
+    said = (
+        f"the kubelet looked {seconds(after_s, unlike=seen.due.delay_s)} after the exit and still held {restart.name} back "
+        f"{at_lines(seen.lines)}; {seconds(seen.due.delay_s)} was due: {seen.due.reason}."
+    )
+    return fail_unless(why_refused(case, seen), said, *seen.lines)
 
 
 def missing_restart(case: Case, restart: Restart, because: str) -> Finding | None:

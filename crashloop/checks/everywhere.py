@@ -3,7 +3,8 @@
 Theory of operation. A requirement may name checkers that judge it `everywhere`. They judge each recording of a pod for which
 the requirement applies. A contradiction in one of them is the requirement's FAIL, with the name of the scenario; one that a
 known deviation explains is its known deviation. The others decide what one recording leaves open. A requirement that less
-than `LEAST_SHARE` of the recordings decide is INCONCLUSIVE and only reported, since no test selected it.
+than `LEAST_SHARE` of the recordings decide is INCONCLUSIVE and only reported, since no test selected it. Delays are judged once
+more together, by the curve of their node (`pooled.py`).
 """
 
 import math
@@ -16,6 +17,7 @@ from crashloop.checks.checker import Holds
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
+from crashloop.checks.pooled import SAMPLES, Sample, pools
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.spec.requirement import Deviation, Requirement, applies
 from crashloop.verdict import Ground, Outcome, Verdict, VerdictMode
@@ -80,8 +82,14 @@ def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
     undecided = [each for each in verdicts if each.outcome is Outcome.INCONCLUSIVE]
     decided, needed = len(verdicts) - len(undecided), math.ceil(LEAST_SHARE * len(verdicts))
     mode, deviation, findings = verdicts[0].mode, None, []
-    if accused:
-        outcome, quoted = Outcome.FAIL, accused
+    pooled = pools(_samples(verdicts))
+    together = [
+        f"{_PREFIX.format(verdicts[0].requirement)}on {curve}, {said}."
+        for curve, pool in pooled.items()
+        for said in pool.accusations()
+    ]
+    if accused or together:
+        outcome, quoted, findings = Outcome.FAIL, accused, together
     elif faulty:
         outcome, quoted = Outcome.ERROR, faulty
     elif failed:
@@ -107,8 +115,17 @@ def of_every_pod(verdicts: Sequence[Verdict]) -> Verdict:
         grounds=(*(Ground() for _ in findings), *map(_ground, quoted[:MOST_QUOTED])),
         evidence=tuple(each for verdict in quoted[:MOST_QUOTED] for each in verdict.evidence),
         deviation=deviation,
-        facts={"pods": dict(Counter(each.outcome.value for each in verdicts))},
+        facts={"pods": dict(Counter(each.outcome.value for each in verdicts))}
+        | ({"pools": {curve: pool.in_words() for curve, pool in pooled.items()}} if pooled else {}),
     )
+
+
+def _samples(verdicts: Iterable[Verdict]) -> dict[str, list[Sample]]:
+    """The delays that the pods of each kubelet profile add to what is judged together."""
+    found: dict[str, list[Sample]] = {}
+    for each in verdicts:
+        found.setdefault(each.profile, []).extend(Sample(*sample) for sample in each.facts.get(SAMPLES, ()))
+    return {curve: samples for curve, samples in found.items() if samples}
 
 
 def _profiles(verdicts: Sequence[Verdict]) -> str:

@@ -19,15 +19,17 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import RESTARTING_ALL, StatusReport
+from crashloop.model.lateness import OWN_S, RELIST_S, START_SHARE_S, latest_s
 from crashloop.model.pod_status import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
-from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
+from crashloop.model.variants import RESTART_ALL_STALLS, RESTART_ALL_STAYS_RUNNING
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
+from crashloop.restarts.excuse import late_window
 from crashloop.restarts.lives import first_begun, ran
 from crashloop.restarts.outages import may_lag_ns
 from crashloop.restarts.owed import owed_until_ns
-from crashloop.restarts.restart import restarts
+from crashloop.restarts.restart import Restart, restarts
 from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import at_lines, seconds
@@ -36,6 +38,8 @@ MOST_S = 5.0
 LONGEST_S = 20.0
 """A sync that failed comes again after 15 s at the latest (pkg/kubelet/pod_workers.go@v1.37.1 completeWork), and needs its own
 time. In quick runs 39 resets, of pods with up to six containers, took 0.3 s to 1.4 s; in stress runs 279 took 1.5 s in 99 %."""
+RESET_MORE_S = RELIST_S + OWN_S
+"""What a reset adds to a restart: the sync that removes what has ended, and the relist that the next one waits for."""
 RESETS = Need("resets", 3, "reset", is_shown=False)
 
 
@@ -184,6 +188,41 @@ def check_restart_all_within(case: Case, seen: Seen) -> Iterator[Finding]:
     seen["resets"] += len(resets)
     seen.facts["took_s"] = [round(each.took_s, 3) for each in resets]
     yield from (_slow_reset(each) for each in resets if each.is_late)
+
+
+@checker("restart-all-as-due", Need("resets", 3, "restart", "of what triggers RestartAllContainers", is_shown=False))
+def check_restart_all_as_due(case: Case, seen: Seen) -> Iterator[Finding]:
+    """What triggers RestartAllContainers MUST be created as soon after its delay as a reset takes, in 99 % of all resets.
+
+    A single one may be late, as a sync that failed comes again. One that is late each time has no backoff that explains it.
+    """
+    if RESTART_ALL_STALLS in case.prediction.deviations:
+        yield inconclusive("resets of this kubelet stall, so that none is prompt.")
+        return
+    waits = [wait for each in restarts(case) if (wait := _after_its_delay(case, each)) is not None]
+    seen["resets"] += len(waits)
+    if waits:
+        yield from late_waits(
+            waits,
+            seen,
+            f"{len(waits)} restarts by RestartAllContainers",
+            lambda late, slowest: (
+                f"{late} of {len(waits)} restarts by RestartAllContainers came more than {seconds(waits[0].most_s)} after "
+                f"their delay, up to {slowest} after it"
+            ),
+        )
+
+
+def _after_its_delay(case: Case, restart: Restart) -> Wait | None:
+    """How long after its delay a container was created that has triggered RestartAllContainers; None if it was not."""
+    came, window_ns, due = restart.to_create or restart.shortest, restart.window_ns, restart.due
+    if restart.decided.decision is not Decision.RESTART_ALL or came is None or window_ns is None or due.alternatives:
+        return None
+    version, start_s = case.in_force_at(window_ns[0]).version, 0.0 if restart.to_create else START_SHARE_S
+    most_s = latest_s(due.delay_s, version, mode=case.scenario.mode) - due.delay_s + RESET_MORE_S + start_s
+    from_ns, to_ns = late_window(window_ns, due.delay_s)
+    doubt = doubt_of(case, restart.pod, (restart.container,), (from_ns, to_ns), most_s)
+    return Wait(restart.container, came.seconds - due.delay_s, most_s, doubt, case.scenario.name, came.lines)
 
 
 def _slow_reset(reset: Wait) -> Finding:

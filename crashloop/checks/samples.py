@@ -24,13 +24,13 @@ object.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import comb
 from statistics import fmean, linear_regression, stdev
 from typing import NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
+from crashloop.checks.pooled import CHANCE, fewer_than, least_beyond_chance
 from crashloop.checks.starts import first_success, startup_probe
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -46,8 +46,6 @@ from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import count, seconds
 
-CHANCE = 1e-4
-"""Of a verdict on a kubelet that is right."""
 CONFIDENCE = 0.95
 LATE_SHARE = 0.01
 """Of waits that may be late."""
@@ -62,16 +60,6 @@ ESTIMATE = "estimate"
 DELAYS = Need("delays", 8, "delay", "of various lengths", is_shown=False)
 FIRST_RESTARTS = Need("restarts", 9, "first restart", is_shown=False)
 WAITS = Need("waits", 9, "wait", is_shown=False)
-
-
-def fewer_than(least: int, of: int, share: float) -> float:
-    """The probability of fewer than `least` hits in so many independent attempts, if `share` of all attempts hit."""
-    return sum(comb(of, hits) * share**hits * (1 - share) ** (of - hits) for hits in range(least))
-
-
-def least_beyond_chance(of: int, share: float) -> int:
-    """The least number of hits in so many attempts that are too many, but for `CHANCE`, if that share of all attempts hit."""
-    return next((hits for hits in range(of + 1) if 1 - fewer_than(hits, of, share) < CHANCE), of + 1)
 
 
 class LateRestart(NamedTuple):
@@ -228,12 +216,12 @@ def latest_of_fastest_s(rank: int, of: int) -> float:
     return RELIST_S * _share_for(rank, of) + RELIST_TO_CREATE_S
 
 
-def _share_for(rank: int, of: int) -> float:
-    """The share of a period in which, but for `CHANCE`, at least `rank` of so many random moments lie; by bisection."""
+def _share_for(rank: int, of: int, chance: float = CHANCE) -> float:
+    """The share of a period in which, but for that chance, at least `rank` of so many random moments lie; by bisection."""
     low, high = 0.0, 1.0
     for _ in range(50):
         share = (low + high) / 2
-        low, high = (share, high) if fewer_than(rank, of, share) > CHANCE else (low, share)
+        low, high = (share, high) if fewer_than(rank, of, share) > chance else (low, share)
     return high
 
 
@@ -275,9 +263,14 @@ class Wait(NamedTuple):
 
 def late_waits(waits: Sequence[Wait], seen: Seen, what: str, say: Callable[[int, str], str]) -> Iterator[Finding]:
     """FAIL if more of them are late than chance makes of one in a hundred; `say` has their number and the longest in words."""
-    seen.facts[ESTIMATE] = f"{what}, the slowest after {seconds(max(each.took_s for each in waits))}"
-    seen.facts["took_s"] = [round(each.took_s, 3) for each in waits]
     late, least = [each for each in waits if each.is_late], least_beyond_chance(len(waits), LATE_SHARE)
+    slowest = f"{what}, the slowest after {seconds(max(each.took_s for each in waits))}"
+    if least > len(waits):
+        yield inconclusive(f"{slowest}: too few to tell one late in a hundred from more.")
+        return
+    found = 100 * _share_for(least, len(waits), 1 - CONFIDENCE)
+    seen.facts[ESTIMATE] = f"{slowest}; a FAIL in 95 of 100 runs if {found:.0f} % of all are late"
+    seen.facts["took_s"] = [round(each.took_s, 3) for each in waits]
     if len(late) >= least:
         excused = [each for each in late if each.doubt is not None]
         doubt = excused[0].doubt if len(late) - len(excused) < least else None

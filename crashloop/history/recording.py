@@ -176,7 +176,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedDelay(msgspec.Struct, frozen=True, kw_only=True):
-    """A backoff in the kubelet's log: its words are shown, never judged."""
+    """A backoff in the kubelet's log: its time is judged, its words are shown only."""
 
     line: int
     t_ns: int

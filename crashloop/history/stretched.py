@@ -1,7 +1,9 @@
 """Recordings with longer or shorter delays than the kubelet gave: what a verdict on them is shows what the judge can see.
 
-Theory of operation. All that a recording says to have happened from the create of a restart on is moved, by whatever clock it
-is stamped with. Time that is put in shows the host as the seconds before it did: copies of the recorder's own samples.
+Theory of operation. All that a recording says to have happened from a moment on is moved, by whatever clock it is stamped with.
+A delay that is longer is so from its middle: the kubelet looks as long before its end, and holds the start back. One that is
+shorter is so by the last time before the create. Time that is put in shows the host as the seconds before it did: copies of the
+recorder's own samples.
 """
 
 import re
@@ -66,10 +68,15 @@ class _Moved:
     """By how much times move."""
 
     def __init__(self, creates: Iterable[tuple[int, int, int]], shift: Shift) -> None:
-        chosen = [(at_ns, round(shift(number, (at_ns - exit_ns) / 1e9) * 1e9)) for number, exit_ns, at_ns in creates]
-        self._from_ns = [at_ns - JUST_BEFORE_NS for at_ns, _ in chosen]
-        self._sums_ns = [0, *accumulate(by_ns for _, by_ns in chosen)]
-        self.put_in = [(at_ns - JUST_BEFORE_NS, by_ns) for at_ns, by_ns in chosen if by_ns > 0]
+        self.put_in: list[tuple[int, int]] = []
+        self._from_ns, sums_ns = [], [0]
+        for number, exit_ns, at_ns in creates:
+            by_ns = round(shift(number, (at_ns - exit_ns) / 1e9) * 1e9)
+            begin_ns = (exit_ns + at_ns) // 2 if by_ns > 0 else at_ns - JUST_BEFORE_NS
+            self._from_ns.append(begin_ns)
+            sums_ns.append(sums_ns[-1] + by_ns)
+            self.put_in += [(begin_ns, by_ns)] if by_ns > 0 else []
+        self._sums_ns = sums_ns
 
     def by_ns(self, t_ns: int) -> int:
         return self._sums_ns[bisect_right(self._from_ns, t_ns)]

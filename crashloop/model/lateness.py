@@ -75,6 +75,19 @@ def lateness_s(
     return _worst_requeue_s(due_s - detection_s, due_s) + _TICK_S + OWN_S
 
 
+def half_late_s(due_s: float, version: KubernetesVersion, mode: Mode) -> float | None:
+    """A lateness that the kubelet's own looks exceed with a probability of a half at most, one delay independent of the other.
+
+    Half of what its jitter, or the time between two patches, adds at most, and all that the phase of its ticks and relists can
+    add. For pods that nothing else makes it look at; None where the wait for a look is not drawn once.
+    """
+    if mode is Mode.ANNOTATED:
+        return POKE_S - POKE_EVERY_S[1] / 2
+    if polls(version) or due_s > _RESYNC_S:
+        return None
+    return _JITTER * due_s / 2 + _TICK_S + OWN_S
+
+
 def soonest_s(due_s: float, version: KubernetesVersion, *, mode: Mode, other_sync_sources: bool = False) -> float:
     """Earliest that this release's requeueing lets a restart come: the delay itself, or the poll where that is longer.
 

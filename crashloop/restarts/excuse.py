@@ -13,11 +13,18 @@ from crashloop.words import seconds
 
 
 def excuse(
-    case: Case, window_ns: tuple[int, int] | None, due_s: float, excess_s: float, *, repeated: bool = False
+    case: Case,
+    window_ns: tuple[int, int] | None,
+    due_s: float,
+    excess_s: float,
+    *,
+    repeated: bool = False,
+    has_looked: bool = False,
 ) -> str | None:
     """The excuse for `excess_s` after the due moment of that window; None if there is none.
 
-    `window_ns`: from the exit to the create, or to the end of the watch. `due_s`: seconds from its beginning.
+    `window_ns`: from the exit to the create, or to the end of the watch. `due_s`: seconds from its beginning. `has_looked`: the
+    kubelet is known to have looked at the end of the window, so that nothing is owed to what makes it look.
     """
     if window_ns is None:
         return "No clock is common to its exit and its start"
@@ -36,7 +43,8 @@ def excuse(
     stepped_s = clocks.step_within_ns(*window_ns) / 1e9
     if stepped_s >= excess_s:
         return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"
-    return _not_poked(case, window_ns, excess_s) if case.scenario.mode is Mode.ANNOTATED else None
+    is_poked = case.scenario.mode is Mode.ANNOTATED and not has_looked
+    return _not_poked(case, window_ns, excess_s) if is_poked else None
 
 
 def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:

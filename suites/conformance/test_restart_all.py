@@ -60,17 +60,25 @@ TWICE = restarting(
 )
 ON_EXIT_0 = restarting(
     "restart-all-on-exit-0",
-    app(runs((2, 0)), policy=NEVER, rules=(restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS),)),
+    app(
+        exits_with(0, after_s=2.0, times=5),
+        policy=NEVER,
+        rules=(restart_not_in(1, action=Action.RESTART_ALL_CONTAINERS),),
+    ),
     app(HOLDS, name="neighbour"),
     pod=NEVER,
-    restarts={"app": 1, "neighbour": 1},
+    restarts={"app": 5, "neighbour": 5},
 )
-AGAIN_AND_AGAIN = restarting(
-    "restart-all-again-and-again",
-    app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL),
-    pod=NEVER,
-    restarts={"app": 5},
+AGAIN_AND_AGAIN = msgspec.structs.replace(
+    restarting(
+        "restart-all-again-and-again",
+        app(exits_with(42, times=5), policy=NEVER, rules=RESTART_ALL),
+        pod=NEVER,
+        restarts={"app": 5},
+    ),
+    profile="reduced-decay",
 )
+"""Delays of up to 8 s would be due: no reset is as late as each of them."""
 RESTARTED_AFTERWARDS = PodScenario(
     name="restarts-after-restart-all",
     profile="stock",

@@ -2,7 +2,7 @@
 
 Source of the lines: k8s.io/klog/v2 (header `Lmmdd hh:mm:ss.uuuuuu pid file:line]`), for the text of a backoff
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1, doBackOff, and for that of a failed start
-pkg/kubelet/container/sync_result.go@v1.37.1 and pkg/kubelet/pod_workers.go@v1.37.1. Only their number is judged.
+pkg/kubelet/container/sync_result.go@v1.37.1 and pkg/kubelet/pod_workers.go@v1.37.1. Their number and times are judged.
 """
 
 import logging

@@ -5,7 +5,8 @@ import random
 import msgspec
 import pytest
 
-from crashloop.checks.samples import CHANCE, RELIST_TO_CREATE_S, latest_of_fastest_s
+from crashloop.checks.pooled import CHANCE
+from crashloop.checks.samples import RELIST_TO_CREATE_S, latest_of_fastest_s
 from crashloop.sim import CALM, Fault
 from crashloop.sim.faults import PunctualityFault
 from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel

@@ -2,11 +2,12 @@
 
 import pytest
 
-from crashloop.checks.samples import LATE_SHARE, least_beyond_chance
+from crashloop.checks.pooled import least_beyond_chance
+from crashloop.checks.samples import LATE_SHARE
 from crashloop.history.event import Kind
 from crashloop.sim.faults import CompanyFault
 from crashloop.spec.pod import RestartPolicy
-from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.cases import app, checked, compared, renamed, resetting, scenario, told
@@ -135,3 +136,41 @@ def test_a_kubelet_that_resets_larger_pods_late_fails_on_each_of_them(name: str)
 def test_a_right_kubelet_resets_every_pod_in_time(name: str) -> None:
     trial = OF_RAC_19[name]
     assert verdict_of(trial.requirement, trial.scenario, *recordings_of(trial.scenario)).outcome is Outcome.PASS
+
+
+AGAIN = scenario(
+    resetting(exits_with(42, times=5)), policy=RestartPolicy.NEVER, until=Until(restarts={"app": 5}), name="again"
+)
+
+
+def again(*late_s: float) -> History:
+    """Five restarts of what triggers RestartAllContainers on a maximum of 2 s, each so long after its exit."""
+    history, lives, at_s = History(AGAIN, create_s=0.0), [], 1.0
+    for each in late_s:
+        lives.append((at_s, at_s + 1, 42))
+        at_s += 1 + each
+    return history.lives("app", *lives, (at_s, None, 0))
+
+
+def test_restarts_by_reset_that_come_late_each_time_are_a_fail() -> None:
+    assert told(checked("restart-all-as-due", again(1, 3, 3, 3, 3).ends(60))) == []
+    (finding,) = told(checked("restart-all-as-due", again(4, 6, 6, 5, 6).ends(60)))
+    assert finding == (
+        "FAIL: 4 of 5 restarts by RestartAllContainers came more than 3.15 s after their delay, up to 4 s after it; "
+        "one in a hundred may be as late."
+    )
+
+
+def test_one_restart_by_reset_may_be_late() -> None:
+    assert told(checked("restart-all-as-due", again(19, 3, 3, 20, 3).ends(90))) == []
+
+
+def test_what_a_sample_can_see_is_said() -> None:
+    assert judged_after(1.4, 2.0, 1.7, 1.1).facts["estimate"] == (
+        "4 resets, the slowest after 2 s; a FAIL in 95 of 100 runs if 90 % of all are late"
+    )
+
+
+def test_a_sample_that_cannot_reach_its_level_is_named() -> None:
+    verdict = judged(*(reset(number, 1.0) for number in range(2)))
+    assert verdict.outcome is Outcome.INCONCLUSIVE

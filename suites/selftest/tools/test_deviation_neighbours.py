@@ -62,7 +62,7 @@ NEIGHBOURS = {
         "liveness-kill-of-the-only-one", "ends the pod as Failed", {"phase_while_all_wait": "Failed"}
     ),
     "restart-all-without-backoff": Neighbour(
-        "restart-all-again-and-again", "restarts 70 s late", {"reset_late_ns": 70 * S}
+        "restart-all-again-and-again", "restarts 4 s late", {"reset_late_ns": 4 * S}
     ),
     "restart-all-hides-exit-code": Neighbour("restart-all-every-kind", "shows no exit", {"forgets_last_state": True}),
     "restart-all-stays-running": Neighbour("restart-all-every-kind", "says Failed", {"phase_in_reset": "Failed"}),

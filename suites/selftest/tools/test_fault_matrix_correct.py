@@ -45,11 +45,9 @@ from suites.selftest.kit.random_kubelets import BATCHES, OF_EVERY_POD, Batch, ac
 from suites.selftest.kit.random_scenarios import VERSIONS, random_case
 from tools.trials import (
     FURTHER,
-    VERSION,
     histories_of,
     holds,
-    later_of,
-    profile_of,
+    judgement_of,
     recorded,
     recordings_of,
     verdict_of,
@@ -217,14 +215,7 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
     for scenario, number in product(scenarios.values(), seeds):
         seed = crc32(scenario.name.encode()) + number  # a new scenario does not change those of the others
         (recording,) = map(recorded, histories_of((scenario,), seed=seed, host=host))
-        question = JudgementInput(
-            requirement=asked(),
-            scenario=scenario,
-            profile=profile_of(scenario),
-            version=VERSION,
-            later=later_of(scenario),
-            recording=recording,
-        )
+        question = judgement_of(asked(), scenario, recording)
         accused += [
             (scenario.name, seed, *each.findings)
             for each in judge_everywhere(load_requirements(), question, load_deviations())
