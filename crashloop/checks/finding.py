@@ -16,15 +16,18 @@ class Finding(msgspec.Struct, frozen=True):
     lines: tuple[int, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     """The same for a comparison: scenarios and lines of their histories."""
+    is_excused: bool = False
+    """Whether it would be an accusation but for what is said to excuse it."""
 
     def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
         """The same, resting on lines of the histories of these scenarios."""
         places = tuple((scenario, line) for scenario, lines in histories for line in lines)
-        return Finding(self.outcome, self.sentence, places=places)
+        return Finding(self.outcome, self.sentence, places=places, is_excused=self.is_excused)
 
     def in_history(self, scenario: str) -> "Finding":
         """The finding about one history as one about a comparison."""
-        return Finding(self.outcome, f"in {scenario}: {self.sentence}").at((scenario, self.lines))
+        told = msgspec.structs.replace(self, sentence=f"in {scenario}: {self.sentence}")
+        return told.at((scenario, self.lines))
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +58,9 @@ def inconclusive(sentence: str, *lines: int) -> Finding:
 
 def fail_unless(doubt: str | None, sentence: str, *lines: int) -> Finding:
     """An accusation of Kubernetes; inconclusive, followed by the doubt as a sentence, where there is one."""
-    return fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+    if doubt is None:
+        return fail(sentence, *lines)
+    return Finding(Outcome.INCONCLUSIVE, f"{sentence} {doubt}.", lines, is_excused=True)
 
 
 def error(sentence: str, *lines: int) -> Finding:
