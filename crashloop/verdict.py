@@ -53,6 +53,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return PurePosixPath(self.file).stem
 
 
+FEWEST = "fewest"
+"""Key of the facts of a PASS: of which kind of evidence (`noun`, `rest`) it has the fewest, how many, and how many it needs."""
 COMPARED = "compared"
 """Key of the facts of each scenario, by name, in those of a comparison."""
 

@@ -30,15 +30,31 @@ class Finding(msgspec.Struct, frozen=True):
         return told.at((scenario, self.lines))
 
 
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of one kind of evidence there was, and how much a PASS needs at least."""
+
+    noun: str
+    rest: str
+    seen: int
+    needed: int
+
+
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of one checker. No finding at all means PASS, so a checker reports missing evidence as a finding."""
 
     findings: tuple[Finding, ...] = ()
     facts: dict[str, Any] = {}
+    fewest: Observed | None = None
+    """The kind of evidence of which the fewest were seen, among those that a PASS needs; None if nothing is counted."""
 
     @property
     def outcome(self) -> Outcome:
         return worst([finding.outcome for finding in self.findings] or [Outcome.PASS])
+
+
+def fewest_of(observed: Iterable[Observed | None]) -> Observed | None:
+    """The one of which the fewest were seen; None if there is none."""
+    return min((each for each in observed if each is not None), key=lambda each: each.seen, default=None)
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:

@@ -10,6 +10,8 @@ the variant, the deviation is gone; that is a FAIL too, since its entry has to b
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from crashloop.checks.evaluate import crashed, run_checkers
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive, worst_first
 from crashloop.checks.integrity import obstacles, unfinished
@@ -18,7 +20,7 @@ from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.requirement import Deviation
-from crashloop.verdict import Evidence, Outcome, Verdict
+from crashloop.verdict import FEWEST, Evidence, Outcome, Verdict
 
 
 def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
@@ -50,7 +52,7 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
         gone = _gone(question, expected)
         incomplete = _unfinished(question)
         findings = (*gone, *((incomplete,) if incomplete else ()))
-        return verdict_of(question, Checked(findings=findings, facts=promised.facts))
+        return verdict_of(question, msgspec.structs.replace(promised, findings=findings))
     return verdict_of(question, promised)
 
 
@@ -128,6 +130,12 @@ def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, .
     )
 
 
+def _fewest(checked: Checked) -> dict[str, Any]:
+    """What a PASS says of the kind of evidence of which it has the fewest."""
+    shown = checked.fewest if checked.outcome is Outcome.PASS else None
+    return {} if shown is None else {FEWEST: msgspec.structs.asdict(shown)}
+
+
 def verdict_of(
     question: Question, checked: Checked, *, deviation: str | None = None, facts: dict[str, Any] | None = None
 ) -> Verdict:
@@ -149,5 +157,5 @@ def verdict_of(
             for each in question.histories
         ),
         deviation=deviation,
-        facts=checked.facts if facts is None else facts,
+        facts=(checked.facts if facts is None else facts) | _fewest(checked),
     )
