@@ -80,6 +80,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The restart that it is about, if that came outside of its window."""
 
 
+FEWEST = "fewest"
+"""Key of the facts of a PASS: of which kind of evidence (`noun`, `rest`) it has the fewest, how many, and how many it needs."""
 COMPARED = "compared"
 """Key of the facts of each scenario, by name, in those of a comparison."""
 

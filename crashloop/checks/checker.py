@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from crashloop.checks.finding import Checked, Finding, inconclusive
+from crashloop.checks.finding import Checked, Finding, Observed, fewest_of, inconclusive
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, StatusReport
@@ -65,6 +65,11 @@ class Need(msgspec.Struct, frozen=True):
         """The least number that the requirement of a case asks for."""
         return int(case.number(self.parameter, self.least))
 
+    def observed(self, cases: Sequence[Case], seen: int) -> Observed | None:
+        """How many there were and are needed; None if a PASS needs none."""
+        needed = self.asked(cases[0]) if cases else self.least
+        return Observed(noun=self.noun, rest=self.rest, seen=seen, needed=needed) if needed else None
+
 
 class Seen(Counter[str]):
     """How much of each declared kind a checker has looked at; `facts` are shown besides."""
@@ -106,7 +111,11 @@ class Checker(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
         if not findings:
             findings += [each for need in needs for each in _too_few(cases, need, seen[need.what])]
         counts = {each.what: seen[each.what] for each in needs if each.is_shown}
-        return Checked(findings=tuple(findings[:1] if self.once else findings), facts={**counts, **seen.facts})
+        return Checked(
+            findings=tuple(findings[:1] if self.once else findings),
+            facts={**counts, **seen.facts},
+            fewest=fewest_of(each.observed(cases, seen[each.what]) for each in needs),
+        )
 
 
 def checker(

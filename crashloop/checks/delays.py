@@ -8,6 +8,7 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, worst_first
 from crashloop.checks.pooled import SAMPLES, sample_of
 from crashloop.history.instances import Instance
+from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decision
 from crashloop.restarts.bounds import (
     LOOK_ENDS_S,
@@ -267,4 +268,23 @@ def missing_restart(case: Case, restart: Restart, because: str) -> Finding | Non
         f"{restart.name} did not come within {seconds(missing.waited_s)} after the exit {at_lines([missing.exited.line])}; "
         f"{seconds(restart.due.delay_s)} was due, and {seconds(missing.due.latest_s)} at the latest: {because}."
     )
-    return fail_unless(missing.doubt, seen, *lines)
+    return fail_unless(missing.doubt or _never_decided(case, missing.exited), seen, *lines)
+
+
+DECIDES_WITHIN_S = 5.0
+"""Two relists a second apart, and a sync that was under way."""
+
+
+def _never_decided(case: Case, exited: Fact) -> str | None:
+    """That the kubelet of an exit had no time to decide before one of another configuration took its place."""
+    exit_ns = exited.utc_ns or 0
+    later_ns = (each.data.kubelet_started_ns for each in case.recording.nodes)
+    next_ns = min((each for each in later_ns if each is not None and each > exit_ns), default=None)
+    if next_ns is None or case.in_force_at(exit_ns) is case.in_force_at(next_ns):
+        return None
+    awake_s = (next_ns - exit_ns) / 1e9 - case.recording.host.kubelet_held_s(exit_ns, next_ns)
+    return (
+        "The kubelet was held up until one of another configuration took its place"
+        if awake_s < DECIDES_WITHIN_S
+        else None
+    )

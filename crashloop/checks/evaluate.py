@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from crashloop.checks.finding import Checked, Finding, error
+from crashloop.checks.finding import Checked, Finding, Observed, error, fewest_of
 from crashloop.checks.judgement import JudgementInput, Question
 from crashloop.checks.kinds import CHECKERS, KINDS
 from crashloop.verdict import COMPARED
@@ -29,6 +29,7 @@ def run_checkers(question: Question, variants: frozenset[str]) -> Checked:
             *compared.findings,
         ),
         facts={**compared.facts, COMPARED: {name: checked.facts for name, checked in each_alone.items()}},
+        fewest=fewest_of(each.fewest for each in (compared, *each_alone.values())),
     )
 
 
@@ -42,11 +43,13 @@ def _together(checks: Iterable[tuple[str, Callable[[], Checked]]]) -> Checked:
     """The findings and facts of several checkers."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {}
+    fewest: Observed | None = None
     for name, check in checks:
         checked = _safely(name, check)
         findings += [each for each in checked.findings if each not in findings]
         facts = {**checked.facts, **facts, **_more_delays(facts, checked.facts)}
-    return Checked(findings=tuple(findings), facts=facts)
+        fewest = fewest_of((fewest, checked.fewest))
+    return Checked(findings=tuple(findings), facts=facts, fewest=fewest)
 
 
 def _comparisons(question: Question, variants: frozenset[str]) -> Iterable[tuple[str, Callable[[], Checked]]]:

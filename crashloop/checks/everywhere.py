@@ -62,8 +62,7 @@ def judge_everywhere(
             continue
         if applies(requirement, version, gates) is None:
             alone = msgspec.structs.replace(requirement, checkers=requirement.everywhere, parameters={})
-            # The requirement that a deviation breaks is judged on its own scenarios: here doubt accuses nobody.
-            yield judge(msgspec.structs.replace(judgement, requirement=alone), deviations, doubt_explains=True)
+            yield judge(msgspec.structs.replace(judgement, requirement=alone), deviations)
 
 
 def of_all_pods(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

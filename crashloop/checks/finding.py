@@ -18,16 +18,27 @@ class Finding(msgspec.Struct, frozen=True):
     """The same for a comparison: scenarios and lines of their histories."""
     missed: Missed | None = None
     """The restart that came outside of its window."""
+    is_excused: bool = False
+    """Whether it would be an accusation but for what is said to excuse it."""
 
     def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
         """The same, resting on lines of the histories of these scenarios."""
         places = tuple((scenario, line) for scenario, lines in histories for line in lines)
-        return Finding(self.outcome, self.sentence, places=places, missed=self.missed)
+        return msgspec.structs.replace(self, lines=(), places=places)
 
     def in_history(self, scenario: str) -> "Finding":
         """The finding about one history as one about a comparison."""
-        said = Finding(self.outcome, f"in {scenario}: {self.sentence}", missed=self.missed)
-        return said.at((scenario, self.lines))
+        told = msgspec.structs.replace(self, sentence=f"in {scenario}: {self.sentence}")
+        return told.at((scenario, self.lines))
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of one kind of evidence there was, and how much a PASS needs at least."""
+
+    noun: str
+    rest: str
+    seen: int
+    needed: int
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +46,17 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...] = ()
     facts: dict[str, Any] = {}
+    fewest: Observed | None = None
+    """The kind of evidence of which the fewest were seen, among those that a PASS needs; None if nothing is counted."""
 
     @property
     def outcome(self) -> Outcome:
         return worst([finding.outcome for finding in self.findings] or [Outcome.PASS])
+
+
+def fewest_of(observed: Iterable[Observed | None]) -> Observed | None:
+    """The one of which the fewest were seen; None if there is none."""
+    return min((each for each in observed if each is not None), key=lambda each: each.seen, default=None)
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -58,7 +76,9 @@ def inconclusive(sentence: str, *lines: int) -> Finding:
 
 def fail_unless(doubt: str | None, sentence: str, *lines: int) -> Finding:
     """An accusation of Kubernetes; inconclusive, followed by the doubt as a sentence, where there is one."""
-    return fail(sentence, *lines) if doubt is None else inconclusive(f"{sentence} {doubt}.", *lines)
+    if doubt is None:
+        return fail(sentence, *lines)
+    return Finding(Outcome.INCONCLUSIVE, f"{sentence} {doubt}.", lines, is_excused=True)
 
 
 def error(sentence: str, *lines: int) -> Finding:

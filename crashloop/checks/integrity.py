@@ -1,12 +1,20 @@
 """Faults of the history itself, found before any checker runs."""
 
-from crashloop.checks.finding import Finding, error, inconclusive
+from crashloop.checks.finding import Finding, error, fail, inconclusive
+from crashloop.history.event import Channel
 from crashloop.history.payload import AcceptedContainer
 from crashloop.history.recording import Recording
 from crashloop.model.api_server import drops_policies
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import PodScenario, Scenario
-from crashloop.words import at_lines
+from crashloop.words import at_lines, seconds
+
+IGNORED_AFTER_NS = 50_000_000_000
+"""The kubelet looks for files of static pods every 20 s, and has 30 s for a first start.
+
+Source: pkg/kubelet/apis/config/v1beta1/defaults.go@v1.37.1 FileCheckFrequency.
+"""
 
 
 def obstacles(scenario: Scenario, recording: Recording) -> tuple[Finding, ...]:
@@ -42,6 +50,11 @@ def pod_obstacles(scenario: PodScenario, recording: Recording) -> tuple[Finding,
         return (
             error(f"the API server refused the pod {at_lines([recording.end_line])}: {detail}.", recording.end_line),
         )
+    if not recording.pods and _was_ignored(scenario, recording):
+        watched = seconds((recording.end_ns - recording.begin_ns) / 1e9)
+        return (
+            fail(f"neither a container nor a mirror pod of the static pod came within {watched}.", recording.end_line),
+        )
     if not recording.pods:
         return (inconclusive(f"nothing was recorded about the pod {at_lines([recording.end_line])}."),)
     return _dropped(scenario, recording) or tuple(
@@ -51,6 +64,24 @@ def pod_obstacles(scenario: PodScenario, recording: Recording) -> tuple[Finding,
         )
         for pod in recording.pods
         for each in pod.contradictions[:3]
+    )
+
+
+def _was_ignored(scenario: PodScenario, recording: Recording) -> bool:
+    """Whether a node that was followed for longer than it may take has shown nothing of a static pod."""
+    from_ns, to_ns = recording.begin_ns, recording.end_ns
+    lost = any(any(recording.gaps_of(channel, from_ns, to_ns)) for channel in (Channel.RUNTIME, Channel.API))
+    is_over = recording.end is not None and recording.end.reason == "deadline" and to_ns - from_ns > IGNORED_AFTER_NS
+    is_followed = recording.host.held(from_ns, to_ns).slowest_control_s is not None and recording.host.covers(
+        from_ns, to_ns
+    )
+    held_ns = recording.host.held_s(from_ns, to_ns) * 1e9
+    return (
+        isinstance(scenario.owner, StaticPod)
+        and is_over
+        and is_followed
+        and not lost
+        and held_ns < IGNORED_AFTER_NS // 2
     )
 
 

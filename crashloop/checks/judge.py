@@ -10,6 +10,8 @@ the variant, the deviation is gone; that is a FAIL too, since its entry has to b
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from crashloop.checks.evaluate import crashed, run_checkers
 from crashloop.checks.finding import Checked, Finding, fail, inconclusive, worst_first
 from crashloop.checks.integrity import obstacles, unfinished
@@ -18,22 +20,21 @@ from crashloop.checks.kinds import KINDS
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import DOCUMENTED
 from crashloop.spec.requirement import Deviation
-from crashloop.verdict import Evidence, Ground, Outcome, Verdict
+from crashloop.verdict import FEWEST, Evidence, Ground, Outcome, Verdict
 
 
-def judge(question: Question, deviations: Sequence[Deviation] = (), *, doubt_explains: bool = False) -> Verdict:
+def judge(question: Question, deviations: Sequence[Deviation] = ()) -> Verdict:
     """The verdict of a requirement on what was recorded. Raises nothing: a crash of ours is an ERROR.
 
-    `deviations` are all that are known. `doubt_explains`: one of them that leaves the accused lines open, and accuses none,
-    makes a FAIL INCONCLUSIVE.
+    `deviations` are all that are known.
     """
     try:
-        return _judged(question, deviations, doubt_explains)
+        return _judged(question, deviations)
     except Exception as crash:  # noqa: BLE001 - a crash of the judge must not end the judgement of the others
         return verdict_of(question, Checked(findings=(crashed("the judge", crash),)))
 
 
-def _judged(question: Question, deviations: Sequence[Deviation], doubt_explains: bool) -> Verdict:
+def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
     found = tuple(_obstacles(question))
     if found:
         return verdict_of(question, Checked(findings=found))
@@ -46,12 +47,12 @@ def _judged(question: Question, deviations: Sequence[Deviation], doubt_explains:
         and _was_asked_for(each, question)
     )
     if promised.outcome is Outcome.FAIL:
-        return _failed(question, promised, expected, doubt_explains)
+        return _failed(question, promised, expected)
     if promised.outcome is Outcome.PASS:
         gone = _gone(question, expected)
         incomplete = _unfinished(question)
         findings = (*gone, *((incomplete,) if incomplete else ()))
-        return verdict_of(question, Checked(findings=findings, facts=promised.facts))
+        return verdict_of(question, msgspec.structs.replace(promised, findings=findings))
     return verdict_of(question, promised)
 
 
@@ -79,12 +80,12 @@ def _placed(finding: Finding, scenario: str, question: Question) -> Finding:
     return finding if len(question.histories) == 1 else finding.in_history(scenario)
 
 
-def _failed(question: Question, promised: Checked, expected: Sequence[Deviation], doubt_explains: bool) -> Verdict:
+def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
-    The variant is tried alone, and with those that its entry names. If it explains all accused lines, and the host
-    or the evidence leaves something else open, a new accusation of Kubernetes is open as well. Doubt is no explanation:
-    the FAIL stays, but where `doubt_explains`.
+    The variant is tried alone, and with those that its entry names. If it accuses nobody, and the host or the evidence leaves
+    something open, a new accusation of Kubernetes is open as well: this kubelet is known to behave so. Not if the evidence of
+    the very lines that are accused is missing; that the host held a restart up is evidence.
     """
     undecided: Checked | None = None
     for deviation in expected:
@@ -95,17 +96,17 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
             accuses_none = explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE)
-            if accuses_none and (doubt_explains or not _doubts(explained, promised)):
+            if accuses_none and not _lacks(explained, promised):
                 note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
                 why = (*explained.findings, *((incomplete,) if incomplete else ()))
                 undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)
     return verdict_of(question, undecided or promised)
 
 
-def _doubts(explained: Checked, promised: Checked) -> bool:
-    """Whether a variant leaves open the very lines that the promise accuses; not what the promise leaves open as well."""
+def _lacks(explained: Checked, promised: Checked) -> bool:
+    """Whether a variant lacks the evidence of the very lines that are accused; not what the promise leaves open as well."""
     accused = {place for each in promised.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
-    of_the_variant = (each for each in explained.findings if each not in promised.findings)
+    of_the_variant = (each for each in explained.findings if each not in promised.findings and not each.is_excused)
     return any(accused.intersection(_stands_on(each)) for each in of_the_variant)
 
 
@@ -127,6 +128,12 @@ def _gone(question: Question, expected: Sequence[Deviation]) -> tuple[Finding, .
         for each in expected
         if run_checkers(question, frozenset({each.variant})).outcome is Outcome.FAIL
     )
+
+
+def _fewest(checked: Checked) -> dict[str, Any]:
+    """What a PASS says of the kind of evidence of which it has the fewest."""
+    shown = checked.fewest if checked.outcome is Outcome.PASS else None
+    return {} if shown is None else {FEWEST: msgspec.structs.asdict(shown)}
 
 
 def verdict_of(
@@ -152,7 +159,7 @@ def verdict_of(
             for each in question.histories
         ),
         deviation=deviation,
-        facts=checked.facts if facts is None else facts,
+        facts=(checked.facts if facts is None else facts) | _fewest(checked),
     )
 
 

@@ -29,7 +29,7 @@ from crashloop.restarts.evidence import (
     why_it_ended,
 )
 from crashloop.restarts.lives import collected_early, ran
-from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, without_statements_ns
+from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, settled_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
@@ -195,9 +195,10 @@ def _out_of_date(case: Case, statement: Statement, newer: Statement | None, inst
     until_ns = newer.status.t_ns if newer else stated_until_ns(case, pod)
     if said == "waiting" and instance.exit_ns is not None:
         until_ns = min(until_ns, instance.exit_ns)
-    if said == "running" and status.t_ns <= truth.utc_ns + SETTLED_NS:
+    if said == "running" and status.t_ns <= truth.utc_ns + settled_ns(case, truth.utc_ns, status.t_ns):
         from_ns = truth.utc_ns
-    if until_ns - from_ns - without_statements_ns(case, truth.utc_ns, until_ns) <= SETTLED_NS:
+    may_lag = may_lag_ns(case, truth.utc_ns, until_ns)
+    if until_ns - from_ns - without_statements_ns(case, truth.utc_ns, until_ns) <= min(SETTLED_NS, may_lag):
         return
     lines = (truth.line, status.line)
     sentence = (
@@ -207,7 +208,7 @@ def _out_of_date(case: Case, statement: Statement, newer: Statement | None, inst
     doubt = None
     if lost_watch(case, truth.utc_ns, until_ns) is not None:
         doubt = "The watch was lost meanwhile"
-    elif until_ns - from_ns <= may_lag_ns(case, truth.utc_ns, until_ns):
+    elif until_ns - from_ns <= may_lag:
         doubt = "The host, the API server or the watch may have held its successor up"
     yield fail_unless(doubt, sentence, *lines)
 

@@ -1,9 +1,9 @@
 """What statuses state as the phase of a pod: while it lives, at its end, and after its deadline.
 
 Theory of operation. Ground truth gives the states of all containers over time, and the model the phase for those states. A
-status may lag: its phase must be that of some time within `SETTLED_NS` before its receipt. If only the journal recorded a
-start, the status may also precede it: the kubelet reports a running container after the runtime started it, and the
-container stamps its start when its program runs.
+status may lag: its phase must be that of some time before its receipt that the kubelet is allowed (crashloop.restarts.outages).
+If only the journal recorded a start, the status may also precede it: the kubelet reports a running container after the runtime
+started it, and the container stamps its start when its program runs.
 """
 
 from bisect import bisect_left, bisect_right
@@ -30,7 +30,7 @@ from crashloop.restarts.evidence import (
 )
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import SETTLED_NS, SLOW_API_NS, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.phases import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
@@ -67,10 +67,10 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
         last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
-        first, before = (_newest_at(times_ns, status.t_ns - age_ns, shown) for age_ns in (SETTLED_NS, SLOW_API_NS))
-        # How much it may lag on a busy host takes long to find out, and matters only if the phase changed.
-        if any(changes[number].phase != changes[before].phase for number in range(shown, before)):
-            before = _newest_at(times_ns, status.t_ns - may_be_old_ns(case, status.t_ns), shown)
+        may_be_old = may_be_old_ns(case, status.t_ns)
+        first, before = (
+            _newest_at(times_ns, status.t_ns - age_ns, shown) for age_ns in (min(SETTLED_NS, may_be_old), may_be_old)
+        )
         possible = [number for number in range(before, last) if changes[number].phase == status.phase]
         shown = possible[0] if possible else shown
         allowed = changes[first:last]

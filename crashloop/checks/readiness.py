@@ -41,7 +41,7 @@ from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE
@@ -218,7 +218,9 @@ def _wrong_readiness(
         if instance.exit_ns is not None:
             until_ns = min(until_ns, instance.exit_ns)
         since = _turned_by(answers, probe, ready=not says, until_ns=until_ns)
-        if since is not None and until_ns - max(since.had_ns, status.t_ns) > SETTLED_NS:
+        if since is not None and until_ns - (begun_ns := max(since.had_ns, status.t_ns)) > settled_ns(
+            case, begun_ns, until_ns
+        ):
             yield _outdated(case, spec.name, since, status, until_ns, says=says)
 
 

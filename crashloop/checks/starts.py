@@ -13,6 +13,7 @@ import msgspec
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
@@ -63,7 +64,8 @@ def check_first_start(case: Case, seen: Seen) -> Iterator[Finding]:
 
 def owed_starts(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Owed]:
     """Every init and regular container of a pod that is owed a start in a sandbox, in the order of the starts."""
-    since = (there.since or pod.created) if case.prediction.admission is Admission.RUNS else None
+    mirrored = next((each.fact for each in pod.mirrors if each.phase == "created"), None)
+    since = (there.since or pod.created or mirrored) if case.prediction.admission is Admission.RUNS else None
     for init in case.scenario.pod.of_kind(ContainerKind.INIT):
         if since is None:
             return
@@ -147,12 +149,28 @@ def _too_late(case: Case, pod: PodHistory, owed: Owed, began: Fact | None, until
     disturbed = next((each for each in case.recording.interventions if since_ns <= each.t_ns <= until_ns), None)
     if disturbed is not None:
         doubt: str | None = f"The scenario intervened meanwhile (history line {disturbed.line})"
-    elif began is None and (blind := blind_spot(case, pod, (), since_ns, until_ns)):
+    elif (
+        began is None
+        and not _surely_none(case, pod, since_ns)
+        and (blind := blind_spot(case, pod, (), since_ns, until_ns))
+    ):
         doubt = f"A start could have gone unseen: {blind}"
     else:
         # The kubelet's own share is far below STARTED_WITHIN_S: a stall at any time of the wait may have made it too long.
         doubt = excuse(case, (since_ns, until_ns), 0.0, late_s)
     yield fail_unless(doubt, sentence, *lines)
+
+
+def _surely_none(case: Case, pod: PodHistory, since_ns: int) -> bool:
+    """Whether nothing of the pod ran, though its node's runtime was followed: control containers come by the same channel."""
+    is_named = any(report.container_id for status in pod.statuses for report in status.containers.values())
+    is_seen = is_named or Channel.RUNTIME in pod.channels or Channel.JOURNAL in pod.channels
+    lost = any(case.recording.gaps_of(Channel.RUNTIME, since_ns, case.recording.end_ns))
+    return (
+        not is_seen
+        and not lost
+        and case.recording.host.held(since_ns, case.recording.end_ns).slowest_control_s is not None
+    )
 
 
 @checker("start-order", "the first start of each container")

@@ -25,7 +25,7 @@ from crashloop.model.after_restart import counts_anew
 from crashloop.model.pod_status import WAITING_REASON, shows_by_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
-from crashloop.restarts.outages import SETTLED_NS, may_lag_ns
+from crashloop.restarts.outages import may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.intervention import InterventionKind
@@ -147,7 +147,7 @@ def _counted_behind(case: Case, pod: PodHistory, name: str, stated: Sequence[Sta
     """A last status that has not counted every restart, though it had the time."""
     until_ns, counted = stated_until_ns(case, pod), stated[-1].report.restart_count if stated else 0
     created = [(each, begun_ns) for each in pod.instances(name) if (begun_ns := each.begun_ns) is not None]
-    settled = [each for each in created if each[1] <= until_ns - SETTLED_NS]
+    settled = [each for each in created if each[1] <= until_ns - settled_ns(case, each[1], until_ns)]
     if counted >= max(0, len(settled) - 1) or _counted_anew(case, name, pod.instances(name)):
         return
     overdue = [each for each in created if each[1] + may_lag_ns(case, each[1], until_ns) <= until_ns]

@@ -77,6 +77,9 @@ class Kind(StrEnum):
     """RECORDER. Every 2 s for each node whose runtime is within reach. The recorder itself had the runtime create a container
     that never runs, and list what it has; no kubelet was involved. t_ns is the end. data: create_ns and list_ns, how long
     each took."""
+    API_CONTROL = "api-control"
+    """RECORDER. Once a second. The recorder patched a pod that no node has, and the watch of the pods brought it; no kubelet was
+    involved. t_ns is when it came. data: took_ns, since the request."""
     GAP = "gap"
     """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
     came late, but all of them)."""

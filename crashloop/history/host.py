@@ -38,6 +38,11 @@ CONTROL_SLOW_NS = 250_000_000
 """A control that takes so much longer than usual was stalled: it took ten times of what a busy host makes it take."""
 SYNC_WAITS_AT_MOST_S = 0.5
 """What a sync of the kubelet can wait for a CPU where a control was quick: ten times its own work of 30 to 50 ms."""
+API_REACH_NS = 3 * BEAT_NS
+"""The time between two patches of the recorder, and what a busy host adds; beyond, nothing is known of the API server."""
+API_SLOW_NS = BEAT_NS
+API_FACTOR = 2
+"""The kubelet's write may wait for the one before it, and reads the pod first."""
 USUAL_WAIT_AT_MOST = 0.5
 """Share of the time for which a kubelet waits for a CPU on a host with crash loops: 0.4, measured beside eight others."""
 
@@ -96,6 +101,7 @@ class HostRecord:
         self._pressed, self._blocked = _Counted(), _Counted()
         self._waited, self._kubelet_waited = _Counted(), _Counted()
         self._controls = _Controls()
+        self._api_ns, self._api_took_ns = array("q"), array("q")
         self._has_cpu_pressure = False
 
     def add_pressure(
@@ -118,6 +124,29 @@ class HostRecord:
         """Take a control container: how long its create and the runtime's lists took, until `t_ns`."""
         self._controls.add(t_ns, _sane(create_ns), _sane(list_ns))
 
+    def add_api_control(self, t_ns: int, took_ns: int) -> None:
+        """Take a patch of the recorder: how long it took until the watch had brought it at `t_ns`."""
+        self._api_ns.append(t_ns)
+        self._api_took_ns.append(_sane(took_ns))
+
+    def api_held_ns(self, from_ns: int, to_ns: int) -> int | None:
+        """For how long API server and watch may have held up one write of that time, by the patches of the recorder.
+
+        None: no patch speaks for all of that time, or so many around it were slow that another one may have been slower.
+        """
+        first, last = bisect_left(self._api_ns, from_ns), bisect_left(self._api_ns, to_ns)
+        ends_ns = self._api_ns[max(0, first - 1) : last + 1]
+        if not ends_ns or any(after - before > API_REACH_NS for before, after in pairwise((from_ns, *ends_ns, to_ns))):
+            return None
+        around = range(
+            bisect_left(self._api_ns, from_ns - CONTROL_AROUND_NS),
+            bisect_right(self._api_ns, to_ns + CONTROL_AROUND_NS),
+        )
+        usual_ns = sorted(self._api_took_ns[index] for index in around)
+        if usual_ns[len(around) * 3 // 4] >= API_SLOW_NS:
+            return None
+        return API_FACTOR * max(usual_ns[len(around) * 9 // 10], *self._api_took_ns[max(0, first - 1) : last + 1])
+
     def add_stall(self, due_ns: int, stalled_ns: int) -> None:
         """Take a beat that was due at `due_ns` and came `stalled_ns` late."""
         before = self._missed_before_ns[-1] + self._stalled_ns[-1] if self._stall_ns else 0
@@ -134,8 +163,11 @@ class HostRecord:
         return self.held(from_ns, to_ns).total_s
 
     def kubelet_held_s(self, from_ns: int, to_ns: int) -> float:
-        """The same of what a kubelet does without runtime and shims: what it learns, and what it states."""
-        return self._held(from_ns, to_ns, self._kubelet_waited).total_s
+        """The same of what a kubelet does without runtime and shims: what it learns, and what it states.
+
+        No control container takes that way, so a quick one refutes none of the kubelet's own waits.
+        """
+        return self._held(from_ns, to_ns, self._kubelet_waited, refuted=False).total_s
 
     def unusual_wait_s(self, from_ns: int, to_ns: int) -> float:
         """What the kubelet waited for a CPU in that time beyond what it usually does in the recording.
@@ -145,7 +177,7 @@ class HostRecord:
         counted = self._kubelet_waited if self._kubelet_waited.reaches(from_ns, to_ns) else self._pressed
         return min(max(0, counted.unusual_ns(from_ns, to_ns)), to_ns - from_ns) / 1e9
 
-    def _held(self, from_ns: int, to_ns: int, waits: "_Counted") -> Held:
+    def _held(self, from_ns: int, to_ns: int, waits: "_Counted", *, refuted: bool = True) -> Held:
         summed_ns = waits.within_ns(from_ns, to_ns) if waits.reaches(from_ns, to_ns) else None
         controls, spoken_for_ns = self._controls, self._controls.spoken_for_ns(from_ns, to_ns)
         open_ns = max(0, to_ns - from_ns) - spoken_for_ns
@@ -155,7 +187,7 @@ class HostRecord:
             # Whoever waits for a CPU makes the pressure of the whole system count.
             is_bounded = self._has_cpu_pressure and self._pressed.reaches(from_ns, to_ns)
             counted_ns = min(summed_ns, pressed_ns) if is_bounded else summed_ns
-        if spoken_for_ns:
+        if spoken_for_ns and refuted:
             counted_ns = min(counted_ns, round(SYNC_WAITS_AT_MOST_S * 1e9) + open_ns)
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,

@@ -63,6 +63,11 @@ class ControlLine(Line, tag="control", frozen=True, kw_only=True):
     data: payload.Control
 
 
+class ApiControlLine(Line, tag="api-control", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.API_CONTROL
+    data: payload.ApiControl
+
+
 class GapLine(Line, tag="gap", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.GAP
     data: payload.GapData
@@ -192,6 +197,7 @@ OfTheRun = (
     | PressureLine
     | CpuWaitLine
     | ControlLine
+    | ApiControlLine
     | GapLine
     | InterventionLine
     | NodeLine

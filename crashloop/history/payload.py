@@ -89,6 +89,12 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     list_ns: Whole
 
 
+class ApiControl(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`api-control`."""
+
+    took_ns: Whole
+
+
 class GapData(msgspec.Struct, frozen=True, kw_only=True):
     """`gap`."""
 

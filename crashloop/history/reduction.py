@@ -65,6 +65,7 @@ class _Reducer:
             lines.PressureLine: self._pressure,
             lines.CpuWaitLine: self._cpu_wait,
             lines.ControlLine: self._control,
+            lines.ApiControlLine: self._api_control,
             lines.GapLine: self._gap,
             lines.InterventionLine: self._intervention,
             lines.NodeLine: self._node,
@@ -146,6 +147,10 @@ class _Reducer:
     def _control(self, _: int, line: lines.ControlLine) -> None:
         for host in self._hosts.values():
             host.add_control(line.t_ns, line.data.create_ns, line.data.list_ns)
+
+    def _api_control(self, _: int, line: lines.ApiControlLine) -> None:
+        for host in self._hosts.values():
+            host.add_api_control(line.t_ns, line.data.took_ns)
 
     def _gap(self, number: int, line: lines.GapLine) -> None:
         gap = line.data

@@ -148,6 +148,21 @@ def heartbeat_manifest(*, node: str, image: str, run: str) -> dict[str, Any]:
     )
 
 
+API_CONTROL = "api-control"
+"""Name of the pod whose patches show what API server and watch take."""
+
+
+def api_control_manifest(run: str) -> dict[str, Any]:
+    """The pod that no node ever has, so that only the recorder writes it. What follows the run's pods brings it."""
+    return _pod(
+        name=API_CONTROL,
+        labels={RUN_LABEL: run, SCENARIO_LABEL: API_CONTROL},
+        where={"schedulingGates": [{"name": "crashloop.dev/never"}]},
+        restart_policy=RestartPolicy.NEVER,
+        containers={"containers": [_program(API_CONTROL, "none", ["true"]) | {"resources": {"requests": REQUESTS}}]},
+    )
+
+
 def _pod(
     *,
     name: str,

@@ -28,10 +28,12 @@ from crashloop.report.results import DeviationText, RequirementText, Results
 from crashloop.report.standing import Standing, reported, worst_standing
 from crashloop.report.text import anchor_of, counted, flattened, lines_text
 from crashloop.spec.requirement import Basis
-from crashloop.verdict import COMPARED, Evidence, Outcome, Verdict
+from crashloop.verdict import COMPARED, FEWEST, Evidence, Outcome, Verdict
+from crashloop.words import count
 
 _QUIET = (Standing.PASS, Standing.SKIPPED)
 _ATTENTION = tuple(each for each in Standing if each.needs_attention)
+AS_REQUIRED = "as required"
 VERDICTS_NOTE = (
     "One verdict per requirement and scenario. FAIL accuses Kubernetes, ERROR accuses this suite or the host, INCONCLUSIVE "
     "names the missing evidence, a known deviation is a FAIL that deviations.yaml explains, REPORTED does not count for the run."
@@ -122,7 +124,9 @@ def _verdict_row(results: Results, verdict: Verdict, anchor: str) -> Row:
 def _verdict_details(
     results: Results, verdict: Verdict, standing: Standing, requirement: RequirementText
 ) -> tuple[Block, ...]:
-    facts = tuple(flattened({key: value for key, value in verdict.facts.items() if key not in (DELAYS, COMPARED)}))
+    facts = tuple(
+        flattened({key: value for key, value in verdict.facts.items() if key not in (DELAYS, COMPARED, FEWEST)})
+    )
     page = Medium.PAGE
     evidence = page if standing in _QUIET else Medium.ALL
     parts: list[Block | None] = [
@@ -195,7 +199,16 @@ def _source_in_words(requirement: RequirementText) -> str:
 
 
 def what_it_rests_on(facts: Mapping[str, Any]) -> str:
-    """What a verdict without a finding rests on, by its facts."""
+    """What a verdict without a finding rests on, by its facts; a PASS by a single observation, where one is enough, says so."""
+    fewest, judged = facts.get(FEWEST), _judged_in_words(facts)
+    if fewest is None:
+        return judged
+    seen = f"{count(fewest['seen'], fewest['noun'], fewest['rest'])} seen, {fewest['needed']} needed"
+    seen += " (one of one)" if fewest["seen"] == fewest["needed"] == 1 else ""
+    return seen if judged == AS_REQUIRED else f"{judged}; {seen}"
+
+
+def _judged_in_words(facts: Mapping[str, Any]) -> str:
     if estimate := facts.get("estimate"):
         return str(estimate)
     if delays := facts.get(DELAYS):
@@ -209,7 +222,7 @@ def what_it_rests_on(facts: Mapping[str, Any]) -> str:
     if pods := facts.get("pods"):
         decided = sum(number for outcome, number in pods.items() if outcome != Outcome.INCONCLUSIVE)
         return f"{decided} of {counted(sum(pods.values()), 'pod')} judged"
-    return "as required"
+    return AS_REQUIRED
 
 
 def _skipped_by_reason(results: Results) -> dict[tuple[str, ...], dict[str, None]]:

@@ -1,19 +1,30 @@
 """Times without a kubelet or without a control plane, and how old a statement of the kubelet may therefore be.
 
 Theory of operation. While a node has no kubelet nothing restarts, and nobody says anything; while it has no control plane its
-kubelet states nothing. A status lags behind the containers even so: by the kubelet, which has `SETTLED_NS` to say what is true,
-without the host's shown stalls; and by the API server and the watch, which may have held it up for `SLOW_API_NS` at the same
-time: nothing measures that, so it is open. What a status *says* is excused by none of this, only that it was not yet, or no
-longer, the newest.
+kubelet states nothing. A status lags behind the containers even so, by what a kubelet takes for it (`OWN_NS`), and longer only
+for what is proven: shown stalls and the kubelet's own waits for a CPU, a sync that is starting or killing a container of the
+pod, and what API server and watch took for the recorder's own patches in the same seconds. Where no patch speaks they may have
+held a status up for `SLOW_API_NS`: that is open. What a status *says* is excused by none of this, only that it was not yet, or
+no longer, the newest.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import msgspec
 
+from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.restarts.case import Case
-from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind, down_s
+from crashloop.spec.intervention import (
+    DISTURB_NODE,
+    NEED_OWN_CONTROL_PLANE,
+    RESTART_THE_KUBELET,
+    InterventionKind,
+    down_s,
+)
+from crashloop.spec.pod import GRACE_PERIOD_S, Container
+from crashloop.spec.program import KILLED
 
 
 class KubeletOutage(msgspec.Struct, frozen=True):
@@ -116,24 +127,77 @@ def _ends_outage(began: Done, later: Done) -> bool:
     return later.data.action == OUTAGE_ENDS_BY[InterventionKind(began.data.action)] and component[0] == component[1]
 
 
+OWN_NS = 2_300_000_000
+"""What the kubelet itself takes for a statement: two relists a second apart, a sync and a write. One relist that had begun before
+another sync of the pod was over is not new enough for the next: pkg/kubelet/container/cache.go@v1.37.1 GetNewerThan."""
 SETTLED_NS = 10_000_000_000
-"""How long the status may lag behind: a relist (1 s), a sync, and the kubelet's own batch of status updates (10 s at most)."""
+"""A lag of so much that something explains is worth no doubt: the kubelet repeats a failed write so soon."""
 SLOW_API_NS = 30_000_000_000
-"""Up to here the write to the API server and its way through the watch may have taken the rest."""
+"""Up to here API server and watch may have held a write up where no patch of the recorder shows how fast they were."""
+AFTERWARDS_NS = 30_000_000_000
+"""How long after a disturbance of node or control plane connections are made again and pods looked at one by one."""
+SANDBOX_NS = 5_000_000_000
+"""What a sync takes at most from one step of a sandbox to the next."""
 
 
 def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """By how much a statement may lag, in that time, before the kubelet alone can be why."""
-    held_ns = round(case.recording.host.kubelet_held_s(from_ns, to_ns) * 1e9)
-    return max(SLOW_API_NS, SETTLED_NS + held_ns) + without_statements_ns(case, from_ns, to_ns)
+    host = case.recording.host
+    held_ns, api_ns = round(host.kubelet_held_s(from_ns, to_ns) * 1e9), host.api_held_ns(from_ns, to_ns)
+    if api_ns is None or _is_disturbed(case, from_ns, to_ns):
+        return max(SLOW_API_NS, SETTLED_NS + held_ns) + without_statements_ns(case, from_ns, to_ns)
+    return OWN_NS + held_ns + api_ns + _busy_ns(case, from_ns, to_ns)
+
+
+def settled_ns(case: Case, from_ns: int, to_ns: int) -> int:
+    """Up to which lag nothing is objected to a statement, not even in doubt."""
+    return min(SETTLED_NS, may_lag_ns(case, from_ns, to_ns))
 
 
 def may_be_old_ns(case: Case, t_ns: int) -> int:
-    """By how much a statement of that time may lag: the stalls that held it up are found ever further back."""
-    age_ns = SLOW_API_NS
+    """By how much a statement of that time may lag: what held it up is found ever further back."""
+    age_ns = 0
     while t_ns - age_ns > case.recording.begin_ns and (longer_ns := may_lag_ns(case, t_ns - age_ns, t_ns)) > age_ns:
         age_ns = longer_ns
     return age_ns
+
+
+def _is_disturbed(case: Case, from_ns: int, to_ns: int) -> bool:
+    disturbing = DISTURB_NODE | NEED_OWN_CONTROL_PLANE
+    return any(
+        each.data.action in disturbing
+        and from_ns - AFTERWARDS_NS <= (each.data.ended_ns or each.t_ns)
+        and each.t_ns <= to_ns
+        for each in case.recording.interventions
+    )
+
+
+def _busy_ns(case: Case, from_ns: int, to_ns: int) -> int:
+    """For how long in that time syncs of a pod were under way that start or kill something: none states anything meanwhile."""
+    spans: list[tuple[int, int]] = []
+    for pod in case.pods:
+        for spec in case.scenario.pod.containers:
+            instances = pod.instances(spec.name)
+            for before, each in zip((None, *instances), instances, strict=False):
+                spans += _syncing(spec, before, each)
+        steps_ns = [each.fact.utc_ns for each in pod.sandboxes if each.fact.utc_ns is not None]
+        spans += ((max(begun_ns, end_ns - SANDBOX_NS), end_ns) for begun_ns, end_ns in pairwise(steps_ns))
+    covered_ns, last_ns = 0, from_ns
+    for begun_ns, end_ns in sorted(spans):
+        begun_ns, end_ns = max(begun_ns, last_ns), min(end_ns, to_ns)
+        covered_ns, last_ns = covered_ns + max(0, end_ns - begun_ns), max(last_ns, end_ns)
+    return covered_ns
+
+
+def _syncing(spec: Container, before: Instance | None, instance: Instance) -> Iterator[tuple[int, int]]:
+    """The syncs that pull the image of an instance, start it with its hook, and kill it."""
+    begun_ns, start_ns, exit_ns = instance.begun_ns, instance.start_ns, instance.exit_ns
+    if begun_ns is not None:
+        pulled_since_ns = before.exit_ns if spec.image is not None and before is not None else None
+        until_ns = exit_ns if spec.post_start and exit_ns is not None else start_ns
+        yield pulled_since_ns or begun_ns, until_ns or begun_ns
+    if exit_ns is not None and instance.exit_code in (spec.exit_code_on_term, KILLED):
+        yield exit_ns - round(GRACE_PERIOD_S * 1e9), exit_ns
 
 
 def without_statements_ns(case: Case, from_ns: int, to_ns: int) -> int:

@@ -327,6 +327,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     last_state_behind: bool = False
     """States as the last end of a container the one before it."""
     states_late_ns: int = 0
+    late_fields: tuple[str, ...] = ()
+    """The fields of a status, or of its containers, that come so late; none: all of it does."""
     failed_while_waiting: bool = False
     phase_while_all_wait: str | None = None
     always_succeeded: bool = False

@@ -174,6 +174,12 @@ class HostSpan(msgspec.Struct, frozen=True):
     to_ns: int
 
 
+def drawn(chance: Random, between: Range) -> float:
+    """A figure of a range, mostly near its lower end."""
+    least, most = between
+    return least + (most - least) * chance.random() ** 3
+
+
 class SimulatedHost:
     """A host model in use: draws durations and remembers for how long it kept the kubelet waiting."""
 
@@ -201,8 +207,7 @@ class SimulatedHost:
 
     def takes_ms(self, between: Range) -> int:
         """Nanoseconds drawn from a range of milliseconds."""
-        least, most = between
-        return int((least + (most - least) * self.chance.random() ** 3) * MS)
+        return int(drawn(self.chance, between) * MS)
 
     def step_ms(self, between: Range, now_ns: int) -> int:
         """Nanoseconds that a step of the kubelet takes, waiting for a CPU included."""

@@ -171,3 +171,15 @@ class PodConditions:
         stated = {"at once": True, "not in delays": true and not waits}.get(self._initialized, true)
         self._was_initialized |= true
         return {"type": "Initialized", "status": str(stated)}
+
+
+def with_fields_of(old: dict[str, Any], new: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    """A status of which these fields, or those of its containers, are of an older one."""
+    mixed = {**new, **{name: old[name] for name in fields if name in old}}
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        before = {each["name"]: each for each in old.get(kind, ())}
+        mixed[kind] = [
+            {**each, **{name: before[each["name"]][name] for name in fields if name in before.get(each["name"], ())}}
+            for each in new.get(kind, ())
+        ]
+    return {name: value for name, value in mixed.items() if value}

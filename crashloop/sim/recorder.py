@@ -4,13 +4,14 @@ Of the host it notes clocks, stalls, pressure, waits for a CPU, and control cont
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from random import Random
 from typing import Any
 
 import msgspec
 
 from crashloop.history.event import HISTORY_FORMAT, Channel, Clock, Event, Kind
 from crashloop.sim.behaviour import S
-from crashloop.sim.host import HostSpan, SimulatedHost
+from crashloop.sim.host import MS, HostSpan, SimulatedHost, drawn
 from crashloop.sim.instance import SimulatedInstance
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import Scenario
@@ -35,6 +36,8 @@ def host_lines(host: SimulatedHost, begin_ns: int, end_ns: int, boot_ns: Callabl
     yield from _pressure_lines(host, begin_ns, end_ns)
     if host.model.controls and Channel.RUNTIME not in host.model.missing:
         yield from _control_lines(host, begin_ns, end_ns)
+    if host.model.controls:
+        yield from _api_control_lines(host, begin_ns, end_ns)
 
 
 def _pressure_lines(host: SimulatedHost, begin_ns: int, end_ns: int) -> Iterator[HostLine]:
@@ -69,6 +72,18 @@ def _control_lines(host: SimulatedHost, begin_ns: int, end_ns: int) -> Iterator[
             return
         yield t_ns, Kind.CONTROL, {"create_ns": done_ns - begun_ns, "list_ns": t_ns - done_ns}, None
         t_ns = host.awake(t_ns + CONTROL_PERIOD_NS)
+
+
+def _api_control_lines(host: SimulatedHost, begin_ns: int, end_ns: int) -> Iterator[HostLine]:
+    """Patches of the recorder until the watch brings them, one after the other; drawn apart, since they delay nobody."""
+    chance, t_ns = Random(begin_ns ^ end_ns), begin_ns
+    while True:
+        took_ms = sum(drawn(chance, each) for each in (host.model.api_ms, host.model.delivery_ms))
+        came_ns = host.awake(t_ns + int(took_ms * MS))
+        if came_ns >= end_ns:
+            return
+        yield came_ns, Kind.API_CONTROL, {"took_ns": came_ns - t_ns}, None
+        t_ns = host.awake(came_ns + S)
 
 
 class Overlap:

@@ -293,7 +293,8 @@ class Statements:
     def _is_kept(self, container: Container) -> bool:
         """Whether it is an init container whose record is gone: what was stated of it stays (convertToAPIContainerStatuses)."""
         is_init = container.kind is ContainerKind.INIT and not container.is_sidecar
-        return is_init and container.name in self.pod.forgotten and container.name in self._kept
+        kept = self._kept.get(container.name, {"state": {}})["state"]
+        return is_init and "terminated" in kept and container.name not in self.reset
 
     def _is_ready(self, container: Container, instance: SimulatedInstance | None, state: State) -> bool:
         """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""

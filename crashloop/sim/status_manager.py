@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from crashloop.history.event import Channel, Kind
+from crashloop.sim.behaviour import Behaviour
 from crashloop.sim.host import Action, World, ignore
 from crashloop.sim.pod import SimPod, stamp
+from crashloop.sim.pod_status import with_fields_of
 
 HEARS_MS = (200, 25_000)
 """From the return of the control plane until the kubelet hears of what it has missed: TCP sends again ever more seldom."""
@@ -175,3 +177,29 @@ class StatusWriter:
         data = {"resource_version": str(self._version), "status": status} | self._deletion
         self._tape.api(at_ns, Kind.STATUS, data, self._uid)
         self._loop.at(at_ns, lambda: self.on_delivery(self._uid, status))
+
+
+class LateStatements:
+    """Hands a pod's statuses on: at once, or, of a faulty kubelet, all or some fields late once a container has restarted."""
+
+    def __init__(self, world: World, behaviour: Behaviour, pod: SimPod, writer: StatusWriter) -> None:
+        self._loop = world.loop
+        self._late_ns, self._fields = behaviour.states_late_ns, behaviour.late_fields
+        self._pod = pod
+        self._writer = writer
+        self._made: list[tuple[int, dict[str, Any]]] = []
+
+    def state(self, status: dict[str, Any]) -> None:
+        """Make this the pod's status, now or later."""
+        if not self._late_ns:
+            self._writer.state(status)
+        elif not self._made or status != self._made[-1][1]:
+            self._made.append((self._loop.now, status))
+            self._state()
+            self._loop.after(self._late_ns, self._state)
+
+    def _state(self) -> None:
+        newest = self._made[-1][1]
+        due = [each for made_ns, each in self._made if made_ns <= self._loop.now - self._late_ns]
+        old = due[-1] if due and any(self._pod.numbers.values()) else newest
+        self._writer.state(with_fields_of(old, newest, self._fields) if self._fields else old)

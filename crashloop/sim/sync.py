@@ -22,7 +22,7 @@ from crashloop.sim.policy import Policies
 from crashloop.sim.prober import Prober
 from crashloop.sim.runtime import REFUSAL, Runtime
 from crashloop.sim.statements import Statements
-from crashloop.sim.status_manager import StatusWriter
+from crashloop.sim.status_manager import LateStatements, StatusWriter
 from crashloop.spec.pod import Container, ContainerKind
 
 FREE = 0
@@ -64,6 +64,7 @@ class PodSync:
         self.configuration = configuration
         self.puller = puller
         self._failed_starts = 0
+        self._statements_out = LateStatements(world, self.behaviour, pod, writer)
         self.log = PodLog(pod, self.behaviour)
         self.delays = RestartDelays(pod, policies, backoffs)
         self.statements = Statements(pod, policies, lambda: self.loop.now)
@@ -154,10 +155,7 @@ class PodSync:
         # What has ended for good leaves no terminated state: pkg/kubelet/status/status_manager.go@v1.37.1 updateStatusInternal.
         if any(each.name in self.pod.forgotten for each in self.pod.regulars):
             return
-        if self.behaviour.states_late_ns and any(self.pod.numbers.values()):
-            self.loop.after(self.behaviour.states_late_ns, lambda: self.writer.state(status))
-        else:
-            self.writer.state(status)
+        self._statements_out.state(status)
 
     def _mounts(self) -> Generator[int, None, bool]:
         """Wait for the volumes, each of which is tried again after twice the time; whether they are there."""

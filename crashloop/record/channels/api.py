@@ -6,16 +6,23 @@ Losses of a watch's connection stand in every history. The kubelet sends no more
 
 import logging
 import re
+from collections.abc import Callable
+from queue import Empty, Queue
 from typing import Generic
 
 import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.kube.answers import ApiRefusal
+from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import Collection, Json, KubeApi
 from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, Watch, Watched, WatchGap
-from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event
+from crashloop.pods.manifest import API_CONTROL, api_control_manifest
+from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event, recorder_event
 from crashloop.record.event_router import EventRouter, PodRecording
+
+API_CONTROL_EVERY_S = 1.0
+API_CONTROL_WITHIN_S = 30.0
+API_CONTROL_ANNOTATION = "crashloop.dev/number"
 
 
 class WatchChannel(Follower, Generic[Watched]):
@@ -62,6 +69,18 @@ class ApiChannel(WatchChannel[PodObject]):
         self._session = session
         self._present: dict[str, Metadata] = {}
         """By the uid of the object."""
+        self._controls: Queue[tuple[str, int]] = Queue()
+        """What the watch has brought of the recorder's own patches: its number and when."""
+
+    def control_came_ns(self, number: str) -> int | None:
+        """When the watch brought the recorder's patch of that number; None if it does not for `API_CONTROL_WITHIN_S`."""
+        try:
+            while True:
+                came, received_ns = self._controls.get(timeout=API_CONTROL_WITHIN_S)
+                if came == number:
+                    return received_ns
+        except Empty:
+            return None
 
     def broken_since(self) -> tuple[int, str] | None:
         """Since when the API server is not heard, and why; None while it is."""
@@ -76,11 +95,14 @@ class ApiChannel(WatchChannel[PodObject]):
 
     def take_change(self, change: Changed[PodObject]) -> None:
         self._take_pod(change.object, change.received_ns)
-        if change.type == "DELETED":
+        if change.type == "DELETED" and change.object.metadata.uid in self._present:
             self._gone(change.object.metadata.uid, change.object.metadata.resource_version, change.received_ns)
 
     def _take_pod(self, pod: PodObject, received_ns: int) -> None:
         about = pod.metadata
+        if about.name == API_CONTROL:
+            self._controls.put((about.annotations.get(API_CONTROL_ANNOTATION, ""), received_ns))
+            return
         if about.is_mirror and about.uid not in self._present:
             self._session.pod(about.name, _mirror_event(about, "created", received_ns))
         self._present[about.uid] = about
@@ -93,6 +115,46 @@ class ApiChannel(WatchChannel[PodObject]):
         else:
             event = api_event(Kind.DELETED, uid, received_ns, resource_version=resource_version)
         self._session.pod(about.name, event)
+
+
+class ApiControlChannel(Follower):
+    """Reports for how long a patch of a pod that no node has is on its way until the watch of the pods has brought it."""
+
+    def __init__(
+        self, api: KubeApi, namespace: str, run: str, came_ns: Callable[[str], int | None], sink: Sink
+    ) -> None:
+        """`came_ns` waits for the watch to bring the patch of that number, and says when it came; None: it did not."""
+        super().__init__("api-control")
+        self._api = api
+        self._namespace = namespace
+        self._manifest = api_control_manifest(run)
+        self._came_ns = came_ns
+        self._sink = sink
+
+    def follow(self) -> None:
+        try:
+            self._api.create_pod(self._namespace, self._manifest)
+        except KubeError as refused:
+            log.warning("the API server's own time is not measured, so late statuses have more excuses: %s", refused)
+            return
+        number = 0
+        while not self.stopped.wait(API_CONTROL_EVERY_S):
+            number += 1
+            self._report(str(number))
+        try:
+            self._api.delete_pod(self._namespace, API_CONTROL, grace_s=0)
+        except KubeError:
+            return  # it goes with the namespace, or with the run's label
+
+    def _report(self, number: str) -> None:
+        began_ns, patch = now_ns(), {"metadata": {"annotations": {API_CONTROL_ANNOTATION: number}}}
+        try:
+            self._api.patch_pod(self._namespace, API_CONTROL, patch)
+        except KubeError:
+            return  # that nothing is reported says so
+        came_ns = self._came_ns(number)
+        if came_ns is not None:
+            self._sink.everyone(recorder_event(Kind.API_CONTROL, came_ns, {"took_ns": max(0, came_ns - began_ns)}))
 
 
 def _mirror_event(about: Metadata, phase: str, received_ns: int) -> Event:

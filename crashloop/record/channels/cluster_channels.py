@@ -9,7 +9,7 @@ from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Channel, Event
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL, SCENARIO_LABEL
-from crashloop.record.channels.api import ApiChannel, KubernetesEventsChannel
+from crashloop.record.channels.api import ApiChannel, ApiControlChannel, KubernetesEventsChannel
 from crashloop.record.channels.channel import gap, now_ns
 from crashloop.record.channels.heartbeat import NodeHeartbeat
 from crashloop.record.channels.host import HostChannel, RunQueueChannel
@@ -35,7 +35,7 @@ class ClusterChannels:
         *,
         shows_events: bool,
     ) -> None:
-        """`shows_events`: whether the Kubernetes Events of the pods are followed as well."""
+        """`shows_events`: whether the Kubernetes Events of the pods are followed, and the API server's own time, as well."""
         self.session = session
         self._kube = api
         self._run = run
@@ -45,7 +45,8 @@ class ClusterChannels:
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
         events = KubernetesEventsChannel(api, namespace, session) if shows_events else None
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
-        own = (self._host, self._run_queues, self._api, events, self._kubelet_log)
+        control = ApiControlChannel(api, namespace, run, self._api.control_came_ns, session) if shows_events else None
+        own = (self._host, self._run_queues, self._api, events, control, self._kubelet_log)
         self._of_the_run = tuple(each for each in own if each is not None)
         self._runtimes: dict[str, RuntimeChannel] = {}
         self._controls: dict[str, ControlChannel] = {}

@@ -3,8 +3,15 @@
 It counts or names otherwise than it acts, or writes too much.
 """
 
+from typing import Any
+
 from crashloop.sim.behaviour import S
 from crashloop.sim.faults.fault import Fault
+
+
+def _late(field: str) -> dict[str, Any]:
+    """Only this field of a status comes 2 s late, once a container has restarted."""
+    return {"states_late_ns": 2 * S, "late_fields": (field,)}
 
 
 class StatementFault(Fault):
@@ -86,6 +93,14 @@ class StatementFault(Fault):
     )
     READY_WHILE_WAITING = "states that a container is ready that waits for its delay", {"ready_while_waiting": True}
     STATES_30_S_LATE = "writes statuses 30 s late once a container has restarted", {"states_late_ns": 30 * S}
+    STATES_2_S_LATE = "writes statuses 2 s late once a container has restarted", {"states_late_ns": 2 * S}
+    COUNT_2_S_LATE = "states restartCounts 2 s late", _late("restartCount")
+    STATE_2_S_LATE = "states 2 s late that a container waits, runs or has ended", _late("state")
+    LAST_STATE_2_S_LATE = "states 2 s late how the previous instance ended", _late("lastState")
+    READY_2_S_LATE = "states 2 s late whether a container is ready", _late("ready")
+    STARTED_2_S_LATE = "states 2 s late whether a container has started", _late("started")
+    PHASE_2_S_LATE = "states the phase 2 s late once a container has restarted", _late("phase")
+    CONDITIONS_2_S_LATE = "states the conditions of a pod 2 s late", _late("conditions")
     LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
 
     # RestartAllContainers

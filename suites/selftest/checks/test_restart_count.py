@@ -153,6 +153,31 @@ def test_an_exited_instance_that_is_said_to_run_is_a_fail(statuses_s: tuple[floa
     assert finding.startswith('FAIL: instance 0 of "app" was said to be running until ')
 
 
+def test_an_exit_that_is_stated_three_seconds_later_is_a_fail_where_the_api_server_was_quick() -> None:
+    history = running_on(0.8).api_controls(30)
+    history.status(4.6, {"app": history.exited("app", 0, 0.5, 1.5, 1)}).ends(30)
+    stated, exited = status_line(history, 0), history.line_of(Kind.EXITED, 1)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: instance 0 of "app" was said to be running until 3.1 s after its exit (history lines {stated} and {exited}).'
+    ]
+
+
+@pytest.mark.parametrize("slow_s", [(2, 5), None], ids=["slow-meanwhile", "nobody-asked"])
+def test_an_exit_that_is_stated_three_seconds_later_may_be_the_api_servers_fault(
+    slow_s: tuple[float, float] | None,
+) -> None:
+    history = running_on(0.8)
+    history = history if slow_s is None else history.api_controls(30, slow_s=slow_s)
+    history.status(4.6, {"app": history.exited("app", 0, 0.5, 1.5, 1)}).ends(30)
+    assert "FAIL" not in " ".join(told(checked("last-exit", history)))
+
+
+def test_what_is_stated_within_two_relists_is_in_time() -> None:
+    history = running_on(0.8).api_controls(30)
+    history.status(3.7, {"app": history.exited("app", 0, 0.5, 1.5, 1)}).ends(30)
+    assert "FAIL" not in " ".join(told(checked("last-exit", history)))
+
+
 def test_an_exit_that_had_no_time_to_arrive_is_not_missing() -> None:
     assert checked("last-exit", running_on(0.8).ends(11)).outcome is Outcome.INCONCLUSIVE
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.history.host import PRESSURE_AT_MOST_S, SYNC_WAITS_AT_MOST_S, HostRecord
+from crashloop.history.host import API_FACTOR, PRESSURE_AT_MOST_S, SYNC_WAITS_AT_MOST_S, HostRecord
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -117,6 +117,29 @@ def test_nothing_holds_up_for_longer_than_the_interval(
     assert 0 <= held.of_the_accused_s <= held.total_s <= (to_ns - from_ns) / 1e9
     assert held.but_cpu_s <= held.repeated_s <= held.total_s
     assert 0 <= host.kubelet_held_s(from_ns, to_ns) <= (to_ns - from_ns) / 1e9
+
+
+def patched(*slow_s: int) -> HostRecord:
+    """A minute in which a patch of the recorder takes 30 ms, but for those that come at these seconds, which take 2 s."""
+    host = HostRecord()
+    for second in range(60):
+        host.add_api_control(second * S, 2 * S if second in slow_s else 3 * S // 100)
+    return host
+
+
+def test_quick_patches_bound_what_the_api_server_may_have_held_up() -> None:
+    assert patched().api_held_ns(10 * S, 20 * S) == API_FACTOR * 3 * S // 100
+
+
+def test_a_slow_patch_excuses_its_own_time_only() -> None:
+    assert patched(20).api_held_ns(19 * S, 22 * S) == API_FACTOR * 2 * S
+    assert patched(20).api_held_ns(30 * S, 33 * S) == API_FACTOR * 3 * S // 100
+
+
+def test_where_a_quarter_of_the_patches_is_slow_or_none_came_the_api_server_may_have_been_as_slow_as_it_likes() -> None:
+    assert patched(*range(0, 60, 3)).api_held_ns(30 * S, 33 * S) is None
+    assert patched().api_held_ns(70 * S, 80 * S) is None
+    assert HostRecord().api_held_ns(0, S) is None
 
 
 def test_what_the_kubelet_states_is_held_up_by_its_own_waits_only() -> None:

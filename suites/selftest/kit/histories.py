@@ -253,6 +253,14 @@ class History:
         data = {"create_ns": round(create_s * 1e9), "list_ns": round(list_s * 1e9)}
         return self.add(at_s, Channel.RECORDER, Kind.CONTROL, data)
 
+    def api_controls(self, to_s: float, *, took_s: float = 0.03, slow_s: tuple[float, float] | None = None) -> Self:
+        """Patches of the recorder once a second; those that come in `slow_s` take 1.5 s."""
+        for at_s in range(1, int(to_s)):
+            is_slow = slow_s is not None and slow_s[0] <= at_s <= slow_s[1]
+            data = {"took_ns": 1_500_000_000 if is_slow else round(took_s * 1e9)}
+            self.add(at_s, Channel.RECORDER, Kind.API_CONTROL, data)
+        return self
+
     def clock_step(self, at_s: float, by_s: float) -> Self:
         """The wall clock jumps before `at_s`; everything built so far keeps its stamps."""
         return self.clock(at_s, boot_ns=ns(at_s - by_s) - BOOTED_NS).clock(

@@ -1,15 +1,24 @@
-"""The control channel has the runtime create and list, where no kubelet looks, and reports how long that took."""
+"""The control channels have runtime and API server do what a kubelet asks of them, without one, and report how long that took."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from crashloop.history.event import Kind
+from crashloop.history.event import Event, Kind
+from crashloop.kube.client import KubeApi
+from crashloop.pods.manifest import API_CONTROL
+from crashloop.record.channels.api import API_CONTROL_ANNOTATION, ApiChannel, ApiControlChannel
+from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.runtime import ControlChannel
+from crashloop.record.event_router import EventRouter
 from crashloop.waiting import wait_until
+from suites.selftest.kit import kube_peer
 from suites.selftest.kit.containerd_peer import Peer
+from suites.selftest.kit.kube_peer import HANG, change, pod, pod_list
 from suites.selftest.kit.node_sink import NodeSink
+from suites.selftest.kit.object_peer import ObjectPeer, serving
 
 
 @pytest.fixture
@@ -61,3 +70,38 @@ def test_a_runtime_that_does_not_answer_is_tried_again(channel: tuple[ControlCha
     wait_until("a control container", lambda: bool(sink.events), timeout_s=60, every_s=0.05)
     control.stop()
     peer.stop()
+
+
+class EveryoneSink(NodeSink):
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_everyone: list[Event] = []
+
+    def everyone(self, event: Event) -> None:
+        self.of_everyone.append(event)
+
+
+def test_a_patch_of_the_recorder_is_measured_until_the_watch_has_brought_it(tmp_path: Path) -> None:
+    peer, kept = ObjectPeer(), EveryoneSink()
+    with serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        control = ApiControlChannel(api, "ns", "run", lambda _: now_ns(), kept)
+        control.start()
+        wait_until("a patch that was measured", lambda: bool(kept.of_everyone), timeout_s=60, every_s=0.05)
+        control.stop()
+    event = kept.of_everyone[0]
+    assert (event.kind, event.node, event.data["took_ns"] > 0) == (Kind.API_CONTROL, None, True)
+    path = "/api/v1/namespaces/ns/pods/api-control"
+    assert [peer.requests[0], peer.requests[1], peer.requests[-1]] == [
+        f"{each} {path}" for each in ("POST", "PATCH", "DELETE")
+    ]
+
+
+def test_the_watch_hands_the_recorders_own_patch_on_and_records_no_status_of_it(tmp_path: Path) -> None:
+    own = pod(API_CONTROL, 6)
+    own["metadata"]["annotations"] = {API_CONTROL_ANNOTATION: "7"}
+    peer = kube_peer.Peer([pod_list(5)], [[change("MODIFIED", own), change("DELETED", own), HANG]])
+    with kube_peer.serving(peer, tmp_path) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        watch = ApiChannel(api, "ns", label_selector="run", session=EventRouter())
+        watch.start()
+        assert watch.control_came_ns("7") is not None
+        watch.stop()

@@ -302,6 +302,10 @@ def test_requirements_are_grouped_by_topic() -> None:
     ]
 
 
+def one(needed: int) -> dict[str, Any]:
+    return {"noun": "exit", "rest": "of a sidecar", "seen": 1, "needed": needed}
+
+
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
@@ -309,6 +313,13 @@ def test_requirements_are_grouped_by_topic() -> None:
         pytest.param({"answers": [{}]}, "1 answer judged", id="answers"),
         pytest.param({"pods": {"PASS": 40, "INCONCLUSIVE": 2}}, "40 of 42 pods judged", id="every-pod"),
         pytest.param({"exit_code": 0}, "as required", id="nothing-to-count"),
+        pytest.param({"fewest": one(3)}, "1 exit of a sidecar seen, 3 needed", id="fewest"),
+        pytest.param({"fewest": one(1)}, "1 exit of a sidecar seen, 1 needed (one of one)", id="one-of-one"),
+        pytest.param(
+            {"delays": [{}], "fewest": one(1)},
+            "1 delay judged; 1 exit of a sidecar seen, 1 needed (one of one)",
+            id="both",
+        ),
     ],
 )
 def test_a_verdict_without_a_finding_says_what_it_rests_on(facts: dict[str, Any], words: str) -> None:

@@ -46,8 +46,8 @@ def test_an_update_that_drops_them_is_a_fail() -> None:
     lost = found(KEPT, ApiServerFault.API_UPDATE_DROPS_RULES)
     name = "request 2 (patch Pod 'rules-of-existing-pods')"
     assert lost[:2] == [
-        f'{name} has nothing in containers[app].restartPolicy as stored (history line 5); "Never" was due.',
-        f"{name} has nothing in containers[app].restartPolicyRules as stored (history line 5); "
+        f'{name} has nothing in containers[app].restartPolicy as stored (history line 6); "Never" was due.',
+        f"{name} has nothing in containers[app].restartPolicyRules as stored (history line 6); "
         '[{"action":"Restart","exitCodes":{"operator":"In","values":[42]}}] was due.',
     ]
 

@@ -13,6 +13,10 @@ NOT_ABOUT_CONTAINERS = {"CONFIG-3", "RAC-13"}
 """What a kubelet answers of its configuration, and what an API server accepts."""
 
 
+LONG_NS = 40_000_000_000
+"""A pod is owed its first start within 30 s."""
+
+
 def dead(events: Iterable[Event]) -> Iterator[Event]:
     """The same recording of a pod in which nothing happens until the deadline."""
     kept = [each for each in events if _stays(each)]
@@ -26,11 +30,12 @@ def _stays(event: Event) -> bool:
         status = event.data.get("status", {})
         return bool(status.get("phase") == "Pending" and not status.get("containerStatuses"))
     is_of_the_host = event.channel is Channel.RECORDER and event.kind is not Kind.INTERVENTION
-    return is_of_the_host or event.kind is Kind.NODE or (event.kind is Kind.CREATED and event.channel is Channel.API)
+    is_met = event.channel is Channel.API and (event.kind is Kind.CREATED or event.data.get("phase") == "created")
+    return is_of_the_host or event.kind is Kind.NODE or is_met
 
 
-def test_a_pod_that_never_starts_passes_nowhere() -> None:
-    passed = []
+def test_a_pod_that_never_starts_passes_nowhere_and_is_a_fail_where_starts_are_judged() -> None:
+    passed, judged_starts = [], {}
     for trial in trials():
         if trial.scope == FURTHER or any(each.pod_spec is None for each in trial.scenario.scenarios):
             continue
@@ -38,6 +43,20 @@ def test_a_pod_that_never_starts_passes_nowhere() -> None:
             continue
         recordings = [recorded(dead(each)) for each in histories_of(trial.scenario.scenarios)]
         verdict = verdict_of(trial.requirement, trial.scenario, *recordings, version=VERSION)
+        if "first-start" in trial.requirement.checkers and recordings[0].end_ns - recordings[0].begin_ns > LONG_NS:
+            judged_starts[trial.scenario.name] = verdict.outcome
         if verdict.outcome is Outcome.PASS and verdict.requirement not in NOT_ABOUT_CONTAINERS:
             passed.append((verdict.requirement, verdict.scenario))
     assert passed == []
+    assert "static-pod" in judged_starts
+    assert set(judged_starts.values()) == {Outcome.FAIL}
+
+
+def test_a_static_pod_of_which_nothing_comes_at_all_is_a_fail() -> None:
+    (trial,) = (each for each in trials() if each.scenario.name == "static-pod")
+    (history,) = histories_of(trial.scenario.scenarios)
+    nothing = [each for each in dead(history) if each.pod_uid is None]
+    renumbered = (msgspec.structs.replace(each, seq=number) for number, each in enumerate(nothing))
+    verdict = verdict_of(trial.requirement, trial.scenario, recorded(renumbered), version=VERSION)
+    assert verdict.findings == ("BACKOFF-22: neither a container nor a mirror pod of the static pod came within 60 s.",)
+    assert verdict.fails_the_run
