@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from crashloop.errors import CrashloopError, UsageError
-from crashloop.inference.fitting import window
+from crashloop.inference.windows import window
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
 from crashloop.kube.objects import kubelet_version
