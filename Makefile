@@ -154,12 +154,12 @@ bench: setup ## Measure what docs/numbers.md states
 	for script in $(basename $(notdir $(wildcard bench/*.py))); do $(BIN)/python -m bench.$$script; done
 
 matrix: python ## Put all conformance runs below runs/ side by side, as Markdown (RUNS=... for others)
-	$(BIN)/crashloop matrix --markdown $(filter-out %-stress/,$(RUNS))
+	$(BIN)/crashloop compare --by version --markdown $(filter-out %-stress/,$(RUNS))
 
 diff: python ## Compare the two runs below runs/, as Markdown (RUNS=... for others); 1 if anything got worse
 	@[ $(words $(RUNS)) -eq 2 ] || { echo "make diff compares two runs; below runs/, or named by RUNS, are: $(words $(RUNS))."; \
 	echo "\`make conformance\` makes one; RUNS=\"runs/A runs/B\" names two."; exit 2; } >&2
-	@$(BIN)/crashloop diff --markdown $(RUNS)
+	@$(BIN)/crashloop compare --markdown $(RUNS)
 
 outputs: python ## Outcome and counts of the newest run, one NAME=VALUE a line
 	@$(BIN)/python -m tools.action_outputs

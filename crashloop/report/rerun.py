@@ -2,14 +2,17 @@
 
 import shlex
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from crashloop.report.results import Results, RunResults
-from crashloop.report.stress.results import StressResults
+
+if TYPE_CHECKING:
+    from crashloop.report.stress.results import StressResults
 
 
 def analyze_again(results: RunResults) -> str:
     """The command that judges the recording again."""
-    return shlex.join(("crashloop", "analyze", results.directory or results.run or "RUN"))
+    return shlex.join(("crashloop", "report", "--again", results.directory or results.run or "RUN"))
 
 
 def run_again(results: Results, requirements: Iterable[str] = ()) -> str:
@@ -20,7 +23,7 @@ def run_again(results: Results, requirements: Iterable[str] = ()) -> str:
     return _command("run", (*chosen, *(results.arguments or older)))
 
 
-def stress_again(results: StressResults) -> str:
+def stress_again(results: "StressResults") -> str:
     """The command that runs the same stress profile again."""
     older = (results.profile, f"--provider={results.provider}", _version(results))
     return _command("stress", results.arguments or older)
