@@ -29,6 +29,7 @@ class ObservationError(CrashloopError):
 
 
 EXTRAS = {
+    "analyze": ("numpy",),
     "run": ("pytest", "xdist", "pytest_timeout", "pytest_kubernetes", "grpc", "google", "cryptography", "pyroute2"),
     "stress": ("locust", "gevent", "geventhttpclient"),
 }

@@ -190,3 +190,19 @@ def _keyed(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return [_keyed(each) for each in value] if isinstance(value, list) else value
+
+
+class _BlockDumper(yaml.SafeDumper):
+    """Writes multi-line strings as YAML blocks, so that embedded documents stay readable."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_BlockDumper.add_representer(str, _represent_text)
+
+
+def block_yaml(value: Any) -> str:
+    """Plain data as YAML that people read."""
+    return yaml.dump(value, Dumper=_BlockDumper, sort_keys=False, width=1000)

@@ -44,10 +44,14 @@ def up(
     bin_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with your own binaries.")] = None,
     node_image: Annotated[str | None, typer.Option(metavar="IMAGE", help="Node image, or own (provider kind).")] = None,
     kind_binary: Annotated[Path | None, typer.Option(metavar="PATH", help="Your own kind (provider kind).")] = None,
+    kind_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your file for kind, merged under these nodes (provider kind).")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print files, arguments and addresses; start nothing.")] = False,
 ) -> None:
     """Bring up a cluster that stays; `crashloop down NAME` removes it. The last line is the path of its kubeconfig."""
     from crashloop.cluster.kind.image_choice import version_in_tag
+    from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
     from crashloop.cluster.providers import owning_provider
@@ -59,23 +63,26 @@ def up(
     from crashloop.spec.profile import node_name
     from crashloop.spec.version import KubernetesVersion
 
-    check_provider(provider, {"--node-image": node_image, "--kind-binary": kind_binary})
+    check_provider(provider, {"--node-image": node_image, "--kind-binary": kind_binary, "--kind-config": kind_config})
+    file = KindFile() if kind_config is None else read_kind_file(str(kind_config))
+    node_image = node_image or file.node_image
     version = KubernetesVersion.parse(
         kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
     )
-    profiles = [load_profile(each) for each in profile or DEFAULT_PROFILES]
+    profiles = [load_profile(each).with_gates(file.feature_gates) for each in profile or DEFAULT_PROFILES]
     validate_for_cluster(profiles, version)
     request = ClusterRequest(
         name=name,
         kubernetes_version=str(version),
         nodes=tuple(NodeRequest(name=node_name(each.name), profile=each) for each in profiles),
         feature_gates=parsed_gates(
-            feature_gate or (), version, own_programs=bin_dir is not None or node_image is not None
+            file.gates_beside(feature_gate or ()), version, own_programs=bin_dir is not None or node_image is not None
         ),
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
         node_image=node_image,
         kind_binary=None if kind_binary is None else str(kind_binary.absolute()),
+        kind_config=None if kind_config is None else str(kind_config.absolute()),
     )
     made_by = owning_provider(provider)
     if plan:

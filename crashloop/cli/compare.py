@@ -1,7 +1,7 @@
-"""Commands about judged runs: compare two, show many side by side, export metrics; and their views."""
+"""Commands about judged runs: compare them, export their metrics."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,32 +13,83 @@ if TYPE_CHECKING:
     from crashloop.report.document import Document
 
 
-class RequestedViews(NamedTuple):
-    """The requested views."""
-
-    json: bool
-    markdown: bool
-    html: Path | None
-
-
-def show(value: Any, document: "Document", requested: RequestedViews) -> None:
-    """Write the page if requested, and print one other view. Raises UsageError."""
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run directories; with --by time also folders of them.")
+    ],
+    by: Annotated[
+        Literal["change", "version", "time"],
+        typer.Option(
+            help="change: two runs of one suite. version: requirements against provider, Kubernetes version and kubelet. "
+            "time: figures of one kind of run, and whether the newest depart.",
+        ),
+    ] = "change",
+    as_json: JsonOption = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")] = None,
+    values_count: Annotated[
+        bool,
+        typer.Option(
+            help="Of a change: worse measurements that decide no verdict (later restarts, costs of a stress run) also make "
+            "the exit code 1.",
+        ),
+    ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="FILE", help="By version: write a page of the kubelets' versions instead."),
+    ] = None,
+) -> None:
+    """Compare two runs, put runs side by side, or follow their figures over time."""
     import msgspec
 
     from crashloop.report.html import to_html
     from crashloop.report.markdown import to_markdown
     from crashloop.report.terminal import render
 
-    if requested.json and requested.markdown:
+    for option, is_given, needed in (("--values-count", values_count, "change"), ("--write", write, "version")):
+        if is_given and by != needed:
+            raise UsageError(f"{option}: only for --by {needed}, not {by}.")
+    if as_json and as_markdown:
         raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
-    if requested.html is not None:
-        write_file("--html", requested.html, to_html(document))
-    if requested.json:
-        _print_as_it_is(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
-    elif requested.markdown:
-        _print_as_it_is(to_markdown(document))
+    if write is not None:
+        from crashloop.comparison.matrix import release_page
+
+        write_file("--write", write, release_page([judged_run(each) for each in runs]))
+        return
+    found, document, code = _compared(runs, by, values_count)
+    if html is not None:
+        write_file("--html", html, to_html(document))
+    if as_json:
+        out.file.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+    elif as_markdown:
+        out.file.write(to_markdown(document))
     else:
         render(document, out)
+    raise typer.Exit(code)
+
+
+def _compared(runs: list[Path], by: str, values_count: bool) -> tuple[object, "Document", int]:
+    """For programs, for people, and the exit code. Raises UsageError."""
+    from crashloop.comparison.document import comparison_document, matrix_document
+    from crashloop.comparison.matrix import matrix_of
+    from crashloop.comparison.trend import trend_document, trend_of
+
+    if by == "version":
+        side_by_side = matrix_of([judged_run(each) for each in runs])
+        return side_by_side, matrix_document(side_by_side), 0
+    if by == "time":
+        followed = trend_of(trend_runs(runs))
+        document = trend_document(followed)
+        return followed, document, document.exit_code or 0
+    if len(runs) != 2:
+        raise UsageError(
+            f"crashloop compare: {len(runs)} run{'s' if len(runs) > 1 else ''}; a change is between two.\n"
+            "--by version puts runs side by side, --by time follows their figures."
+        )
+    change = compared(runs[0], runs[1], values_count)
+    return change, comparison_document(change), change.exit_code
 
 
 def write_file(option: str, path: Path, text: str) -> None:
@@ -49,95 +100,13 @@ def write_file(option: str, path: Path, text: str) -> None:
         raise UsageError(f"{option} {path}: cannot be written ({error.strerror}).\nName another file.") from error
 
 
-def _print_as_it_is(text: str) -> None:
-    """Independent of the terminal's width."""
-    out.file.write(text)
-
-
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a GitHub job summary, instead.")]
-HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to FILE.")]
-
-
-def diff(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run directory.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one of the same suite.")],
-    json: JsonOption = False,
-    markdown: MarkdownOption = False,
-    html: HtmlOption = None,
-    values_count: Annotated[
-        bool,
-        typer.Option(
-            "--values-count",
-            help="Worse measurements that decide no verdict (later restarts, costs of a stress run) also make the exit "
-            "code 1.",
-        ),
-    ] = False,
-) -> None:
-    """Compare two runs of one suite."""
-    from crashloop.comparison.document import comparison_document
-
-    comparison = compared(before, after, values_count)
-    show(comparison, comparison_document(comparison), RequestedViews(json, markdown, html))
-    raise typer.Exit(comparison.exit_code)
-
-
-def matrix(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
-    json: JsonOption = False,
-    markdown: MarkdownOption = False,
-    html: HtmlOption = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(
-            "--write", metavar="FILE", help="Instead, write a page of the kubelets' versions, such as docs/matrix.md."
-        ),
-    ] = None,
-) -> None:
-    """Put runs side by side: requirements against provider, Kubernetes version and kubelet. It never fails."""
-    from crashloop.comparison.document import matrix_document
-    from crashloop.comparison.matrix import matrix_of, release_page
-
-    judged = [judged_run(each) for each in runs]
-    if write is not None:
-        write_file("--write", write, release_page(judged))
-        return
-    shown = matrix_of(judged)
-    show(shown, matrix_document(shown), RequestedViews(json, markdown, html))
-
-
-def trend(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories, or folders of them, such as runs.")
-    ],
-    json: JsonOption = False,
-    markdown: MarkdownOption = False,
-    html: HtmlOption = None,
-) -> None:
-    """Follow figures over many runs of one kind: their scatter, and whether the newest depart from it (exit code 1)."""
-    from crashloop.comparison.trend import trend_document, trend_of
-
-    found = trend_of(trend_runs(runs))
-    document = trend_document(found)
-    show(found, document, RequestedViews(json, markdown, html))
-    raise typer.Exit(document.exit_code or 0)
-
-
-DIFF_EPILOG = epilog(
-    Example("crashloop diff runs/release runs/mine", "what your kubelet changes"),
-    exit_codes="0 nothing got worse, 1 something did, 2 wrong usage, 3 evidence is missing",
+COMPARE_EPILOG = epilog(
+    Example("crashloop compare runs/release runs/mine", "what your kubelet changes"),
+    Example("crashloop compare --by version --markdown runs/*-conformance", "for a job summary"),
+    Example("crashloop compare --by time runs", "every kind of run in a folder"),
+    exit_codes="0 nothing got worse or departs, 1 something did, 2 wrong usage, 3 evidence is missing",
 )
-MATRIX_EPILOG = epilog(Example("crashloop matrix --markdown runs/*-conformance", "for a job summary"))
-TREND_EPILOG = epilog(
-    Example("crashloop trend runs", "every kind of run in a folder"),
-    exit_codes="0 steady or too few runs, 1 a jump or a drift, 2 wrong usage",
-)
-
-
-COMMANDS = (
-    Command(diff, {"epilog": DIFF_EPILOG}),
-    Command(matrix, {"epilog": MATRIX_EPILOG}),
-    Command(trend, {"epilog": TREND_EPILOG}),
-)
+COMMANDS = (Command(compare, {"epilog": COMPARE_EPILOG}),)
 
 
 EXPORT_EPILOG = epilog(

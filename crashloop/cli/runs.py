@@ -3,7 +3,7 @@
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -115,19 +115,21 @@ def selects(argument: str) -> bool:
     return Path(path).is_absolute() and (path.endswith(".py") or Path(path).is_relative_to(SUITES))
 
 
-def analyze(run_dir: RunArgument, as_json: JsonOption = False) -> None:
-    """Judge an earlier run again, with no cluster, and write its results and views again."""
-    found = judged_again(run_dir)
-    _show(found, run_dir, as_json)
-    raise typer.Exit(found.document.exit_code or ExitCode.OK)
+def report(
+    run_dir: RunArgument,
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge it again, with no cluster, and write its results and views again.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the verdicts of a run, or judge it again."""
+    found = judged_again(run_dir) if again else report_of(run_dir)
+    _show(found, run_dir, as_json, code="Exit code" if again else "Exit code of the run")
+    if again:
+        raise typer.Exit(found.document.exit_code or ExitCode.OK)
 
 
-def report(run_dir: RunArgument, as_json: JsonOption = False) -> None:
-    """Show the verdicts of a run, without judging it again."""
-    _show(report_of(run_dir), run_dir, as_json, code="Exit code of the run")
-
-
-def _show(found: Report, run_dir: Path, as_json: bool, *, code: str = "Exit code") -> None:
+def _show(found: Report, run_dir: Path, as_json: bool, *, code: str) -> None:
     from crashloop.report.terminal import render
 
     page = run_dir / "report.html"
@@ -142,6 +144,5 @@ COMMANDS = (
     Command(
         run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "epilog": RUN_EPILOG}
     ),
-    Command(analyze, {"epilog": epilog(exit_codes=JUDGED)}),
-    Command(report, {"epilog": epilog(exit_codes="0 shown, whatever the verdicts are, 2 no judged run")}),
+    Command(report, {"epilog": epilog(exit_codes=f"0 shown, whatever the verdicts are; with --again: {JUDGED}")}),
 )

@@ -147,7 +147,7 @@ def _trend_run(run_dir: Path) -> "TrendRun | None":
     try:
         if _is_judged(run_dir):
             return _suite_of(run_dir).trend_run(side_of(run_dir))
-        mention(f"{run_dir.name}: was not judged yet, and is left out; `crashloop analyze {run_dir}` judges it.")
+        mention(f"{run_dir.name}: was not judged yet, and is left out; `crashloop report --again {run_dir}` judges it.")
     except UsageError as error:
         mention(f"{run_dir.name}: is left out; {error}")
     return None

@@ -234,6 +234,8 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether crashloop's own node image may replace one of kind's even under CI."""
     kind_binary: str | None = None
     """The user's own `kind`. Default: the release that this suite was tried with."""
+    kind_config: str | None = None
+    """The user's file for `kind`, merged under the nodes."""
     logs_dir: str | None = None
     """Folder for the logs of nodes that did not come up, which are gone otherwise."""
     existing: ExistingOptions | None = None

@@ -129,7 +129,7 @@ class VerdictChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The output of `crashloop diff --json`."""
+    """The output of `crashloop compare --json`."""
 
     format: str = COMPARISON_FORMAT
     before: Side

@@ -1,4 +1,4 @@
-"""The documents of `crashloop diff` and `crashloop matrix`."""
+"""The documents of `crashloop compare` and `crashloop compare --by version`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -63,8 +63,8 @@ def comparison_document(comparison: Comparison) -> Document:
     )
     sides = f"{comparison.before} {ARROW} {comparison.after}"
     return Document(
-        title=f"crashloop diff, {sides}",
-        kicker="crashloop diff",
+        title=f"crashloop compare, {sides}",
+        kicker="crashloop compare",
         headline=headline(comparison),
         facts=(("before", str(comparison.before)), ("after", str(comparison.after))),
         exit_code=comparison.exit_code,
@@ -76,7 +76,7 @@ def comparison_document(comparison: Comparison) -> Document:
             _allowed(allowed_by_reason(comparison)),
             *(_of_stress(comparison) if comparison.before.suite == "stress" else (_late(comparison),)),
         ),
-        origin=f"Written by crashloop diff ({comparison.format}).",
+        origin=f"Written by crashloop compare ({comparison.format}).",
         data=DATA,
     )
 
@@ -164,8 +164,8 @@ def matrix_document(matrix: Matrix) -> Document:
     runs = tuple((key, ", ".join(column.runs)) for key, column in zip(keys, matrix.columns, strict=True))
     flakes = Bullets(tuple(map(flake_text, matrix.flakes)))
     return Document(
-        title=f"crashloop matrix: {'; '.join(keys)}",
-        kicker="crashloop matrix",
+        title=f"crashloop compare --by version: {'; '.join(keys)}",
+        kicker="crashloop compare --by version",
         headline=Headline(
             Standing.FAIL if matrix.flakes else Standing.PASS,
             "Requirements by provider, Kubernetes version and kubelet",
@@ -187,7 +187,7 @@ def matrix_document(matrix: Matrix) -> Document:
             ),
             Section("runs", "Runs", (Pairs(runs, Medium.ALL),)),
         ),
-        origin=f"Written by crashloop matrix ({matrix.format}).",
+        origin=f"Written by crashloop compare --by version ({matrix.format}).",
         data=DATA,
     )
 

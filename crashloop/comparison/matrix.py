@@ -60,7 +60,7 @@ class Flake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """The output of `crashloop matrix --json`."""
+    """The output of `crashloop compare --by version --json`."""
 
     format: str = MATRIX_FORMAT
     columns: tuple[MatrixColumn, ...]
@@ -141,7 +141,7 @@ _CELLS: dict[Standing | None, str] = {None: "", Standing.DEVIATION: "deviation",
 _HEAD = """\
 # Requirements by release
 
-<!-- Written by `crashloop matrix --write docs/matrix.md RUN...` from results of runs. -->
+<!-- Written by `crashloop compare --by version --write docs/matrix.md RUN...` from results of runs. -->
 
 A column is a version of the kubelet; its cell has the worst outcome over all scenarios and runs. *deviation*: it fails as
 [findings](findings/README.md) describe, which fails no run. –: skipped, for a reason that stands below. Empty: no run was to

@@ -107,7 +107,7 @@ class TrendGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
-    """The output of `crashloop trend --json`."""
+    """The output of `crashloop compare --by time --json`."""
 
     format: str = TREND_FORMAT
     groups: tuple[TrendGroup, ...]
@@ -258,12 +258,12 @@ _TONES = {
 def trend_document(trend: Trend) -> Document:
     """A section per key."""
     return Document(
-        title="crashloop trend",
-        kicker="crashloop trend",
+        title="crashloop compare --by time",
+        kicker="crashloop compare --by time",
         headline=_headline(trend),
         exit_code=int(bool(trend.departed)),
         sections=tuple(_section(number, group) for number, group in enumerate(trend.groups)),
-        origin=f"Written by crashloop trend ({trend.format}).",
+        origin=f"Written by crashloop compare --by time ({trend.format}).",
         data="the output of --json",
     )
 

@@ -1,9 +1,5 @@
 """Curves that fit the waits of a node's crash loops, by the probabilities of each wait in whole seconds of a status.
 
-`startedAt - finishedAt` is a difference of two times that were rounded down: it is no less than the whole seconds of the
-delay, and exceeds the true wait by less than one second. The kubelet's lateness is bounded by the model (lateness.py);
-the runtime's time from the decision to the start of the process is part of the wait.
-
 Theory of operation. A candidate is an initial delay and a maximum. Along a chain of waits its counter steps through
 free, initial, 2 initial, ... maximum. The counter's step at the start of the observation is unknown, except that the
 first restart is free and that restart n is at step n at most. So every possible step of a chain is tracked with its
@@ -22,17 +18,16 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.inference.loops import Wait
+from crashloop.inference.windows import ONE_RESTART_S, STEPS, Fit, Reading, decided_s, doublings, has_delay, window
 from crashloop.model.config import DEFAULT_CURVE, REDUCED_CURVE, Curve
-from crashloop.model.lateness import START_SHARE_S, USUAL_START_S, latest_s, polls, soonest_s
+from crashloop.model.lateness import USUAL_START_S, polls, soonest_s
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import KubernetesVersion
 
-RESOLUTION_S = 1
 LONGEST_S = 600
 """Longer waits are not distinguished."""
 
@@ -41,19 +36,6 @@ _GRID_S = 0.05
 _AS_USUAL, _HELD_UP = 0.95, 0.05
 
 Chances = NDArray[np.float64]
-
-
-class Window(msgspec.Struct, frozen=True):
-    """Whole seconds from `earliest` to `latest`."""
-
-    earliest: int
-    latest: int
-
-
-@lru_cache(maxsize=4096)
-def window(due_s: float, version: KubernetesVersion) -> Window:
-    """The window of a delay."""
-    return Window(math.floor(due_s), math.floor(_decided_s(due_s, version) + START_SHARE_S) + RESOLUTION_S)
 
 
 @lru_cache(maxsize=4096)
@@ -84,12 +66,7 @@ def _spread_s(due_s: float, soonest_s: float, version: KubernetesVersion) -> flo
     """From the earliest to the latest retry. Polls are 10 to 15 s apart, and the first one after the delay restarts."""
     if polls(version) and due_s > 0:
         return min(soonest_s / 2, _POLLS_S)
-    return max(_decided_s(due_s, version) - _TICK_S - soonest_s, 0.0)
-
-
-def _decided_s(due_s: float, version: KubernetesVersion) -> float:
-    """Latest decision of the kubelet. Other sync sources of the pod are unknown, so the later bound counts."""
-    return max(latest_s(due_s, version, mode=Mode.NATURAL, other_sync_sources=other) for other in (False, True))
+    return max(decided_s(due_s, version) - _TICK_S - soonest_s, 0.0)
 
 
 def _uniform(length_s: float) -> Chances:
@@ -97,9 +74,6 @@ def _uniform(length_s: float) -> Chances:
     return np.full(count, 1.0 / count)
 
 
-STEPS = 11
-"""Free, and ten doublings: 1 s reaches 300 s with the tenth."""
-ONE_RESTART_S = 15
 UNSEEN_RESTARTS = 3
 """Restarts of a kubelet that would have to explain early waits, some of them from before the observation, to rule a curve out."""
 LATE_SHARE = 0.1
@@ -113,56 +87,7 @@ _COMMON = 20.0
 Numbers = NDArray[np.float64]
 
 
-BASES = (DEFAULT_CURVE, REDUCED_CURVE)
-"""The curves that a maximum lowers, by the gate ReduceDefaultCrashLoopBackOffDecay."""
-
-
-def has_delay(curve: Curve, delay_s: float) -> bool:
-    """Whether a curve has such a delay at any step but the free one."""
-    return any(math.isclose(delay_s, each) for each in _doublings(curve))
-
-
-def grid() -> tuple[Curve, ...]:
-    """All curves that whole seconds of maxContainerRestartPeriod and the gates can select, without repetition."""
-    found = {
-        Curve(min(base.initial_s, float(maximum)), float(maximum)): None for base in BASES for maximum in range(1, 301)
-    }
-    return tuple(found)
-
-
 _USUAL = frozenset({DEFAULT_CURVE, REDUCED_CURVE, Curve(1.0, 300.0)})
-
-
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one candidate."""
-
-    curve: Curve
-    fits: bool
-    probability: float
-    """Posterior among all candidates; zero for candidates that do not fit."""
-    early: int
-    late: int
-    """Waits that were too short, or too long, for every possible step."""
-    misstated: bool
-    """The kubelet states a delay that it does not have."""
-    cut: int
-    """Waits from before the observation that fit no step unless a restart of the kubelet cut them short."""
-    shown: int
-    """Waits that fit the step after the one before, or the longest possible; without free first restarts."""
-    shown_whole: int
-    """Those of them that began during the observation."""
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One wait as a candidate explains it."""
-
-    wait: Wait
-    due_s: float
-    """At the most likely step."""
-    objection: str
-    """early (also if unseen restarts of the kubelet may explain it), late, or empty."""
-    is_judged: bool
-    """Whether it is evidence: it was not disturbed, and the counter cannot have been lost."""
 
 
 class Fitter:
@@ -172,7 +97,7 @@ class Fitter:
         self.candidates = tuple(candidates)
         self.used = 0
         """Waits that were evidence, without free first restarts."""
-        ladder = [[0.0, *_doublings(curve)] for curve in self.candidates]
+        ladder = [[0.0, *doublings(curve)] for curve in self.candidates]
         delays = sorted({due_s for row in ladder for due_s in row})
         place = {due_s: number for number, due_s in enumerate(delays)}
         self._due = np.array(ladder)
@@ -304,7 +229,3 @@ class Fitter:
     def _reading(self, steps: Numbers, wait: Wait, *, objection: str, is_judged: bool) -> Reading:
         due_s = float(self._due[0][int(np.argmax(steps[0]))])
         return Reading(wait=wait, due_s=due_s, objection=objection, is_judged=is_judged)
-
-
-def _doublings(curve: Curve) -> list[float]:
-    return [min(curve.initial_s * 2.0**step, curve.maximum_s) for step in range(STEPS - 1)]

@@ -7,14 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from crashloop.inference.fitting import BASES, ONE_RESTART_S, Fit, Fitter, Reading, grid, has_delay, window
 from crashloop.inference.loops import CrashLoop, LeftOut
+from crashloop.inference.windows import BASES, ONE_RESTART_S, Fit, Reading, grid, has_delay, window
 from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from crashloop.inference.fitting import Fitter
 
 MIN_WAITS = 3
 """Waits, without free first restarts, that a statement about a configuration needs."""
@@ -127,8 +131,10 @@ def unjudged(node: str, loops: Sequence[CrashLoop], *, kubelet_version: str, not
     )
 
 
-def fitted(loops: Sequence[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> Fitter:
+def fitted(loops: Sequence[CrashLoop], candidates: Sequence[Curve], version: KubernetesVersion) -> "Fitter":
     """The candidates, judged by all chains."""
+    from crashloop.inference.fitting import Fitter  # needs an extra
+
     fitter = Fitter(candidates, version)
     for loop in loops:
         for chain in loop.chains:
@@ -145,6 +151,8 @@ def stated_delays(loops: Iterable[CrashLoop]) -> list[float]:
 
 def readings(loop: CrashLoop, curve: Curve, version: KubernetesVersion) -> tuple[Reading, ...]:
     """The waits of a loop as one curve explains them."""
+    from crashloop.inference.fitting import Fitter  # needs an extra
+
     fitter = Fitter((curve,), version)
     return tuple(reading for chain in loop.chains for reading in fitter.take(chain))
 

@@ -188,9 +188,19 @@ class KubeApi:
             if error.code != NOT_FOUND:
                 raise
 
-    def read_log(self, namespace: str, name: str, container: str, *, timestamps: bool = False) -> str:
-        """The log of a container's newest instance."""
-        query = {"container": container} | ({"timestamps": "true"} if timestamps else {})
+    def events_of(self, namespace: str, pod: str | None) -> list[Json]:
+        """The Events about a pod of that name, or about all pods."""
+        named = "" if pod is None else f",involvedObject.name={pod}"
+        query = {"fieldSelector": f"involvedObject.kind=Pod{named}"}
+        listed = self._json("list Events of pods", "GET", f"/api/v1/namespaces/{namespace}/events", query=query)
+        return listed.get("items") or []
+
+    def read_log(
+        self, namespace: str, name: str, container: str, *, timestamps: bool = False, previous: bool = False
+    ) -> str:
+        """The log of a container's newest instance, or of the one before."""
+        flags = {"timestamps": timestamps, "previous": previous}
+        query = {"container": container} | {name: "true" for name, is_set in flags.items() if is_set}
         path = _pods(namespace, name) + "/log"
         return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -20,7 +20,9 @@ CLOCKS_APART_S = 5.0
 class LoopWatch:
     """Follows all pods of a namespace, or of all for None, in a thread of its own, from `start` to `stop`."""
 
-    def __init__(self, api: KubeApi, namespace: str | None) -> None:
+    def __init__(self, api: KubeApi, namespace: str | None, seen: Callable[[PodObject], None] = lambda _: None) -> None:
+        """`seen` is told of every pod and every change, in the thread."""
+        self._seen = seen
         self._watch = PodWatch(api, namespace or "", retry=LOOKING)
         self._lock = threading.Lock()
         self._loops = CrashLoops(since_s=time.time() + CLOCKS_APART_S)
@@ -103,6 +105,7 @@ class LoopWatch:
             self._ended.set()
 
     def _take(self, pod: PodObject) -> None:
+        self._seen(pod)
         about = pod.metadata
         try:
             said = statement(about.namespace, about.name, about.uid, bytes(pod.spec), bytes(pod.status))

@@ -7,7 +7,8 @@ costs are linear, outside of them those of the nearest. Without such loads they 
 The overhead depends on the rate as well, since a busy node finds an exit later; loads whose overhead is not known are left out.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import groupby
@@ -15,7 +16,6 @@ from math import inf
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from crashloop.errors import UsageError
 
@@ -143,8 +143,17 @@ def _interpolated(points: tuple[tuple[float, float, float], ...], restarts_per_s
     by_delay = {}
     for maximum_s, each in groupby(points, key=lambda point: point[0]):
         _, rates, values = zip(*each, strict=True)
-        by_delay[maximum_s] = float(np.interp(restarts_per_s, rates, values))
-    return float(np.interp(delay_s, list(by_delay), list(by_delay.values())))
+        by_delay[maximum_s] = _between(restarts_per_s, rates, values)
+    return _between(delay_s, list(by_delay), list(by_delay.values()))
+
+
+def _between(at: float, places: Sequence[float], values: Sequence[float]) -> float:
+    """Linear between the places, which ascend; outside of them the value of the nearest."""
+    after = bisect_right(places, at)
+    if after in (0, len(places)):
+        return values[min(after, len(places) - 1)]
+    slope = (values[after] - values[after - 1]) / (places[after] - places[after - 1])
+    return slope * (at - places[after - 1]) + values[after - 1]
 
 
 MEASURED_FILE = Path(__file__).with_name("measured.json")

@@ -3,27 +3,29 @@
 Theory of operation. Every container starts at 0. After a life passes the delay of its curve, then the kubelet's lateness
 (uniform, up to half of the delay, 30 s at most), then the time to find the exit. Then the restart needs CPU: a queue with one
 server per core takes restarts in order, with the cost of one restart as service time. So restarts queue where the CPU is
-short, their waiting time is their lateness, and a start of all pods at once is a rush. Draws come from a generator with a
-stated seed: the same node gives the same restarts. Nodes are identical and independent, so one node is simulated.
-Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5, even, at most 30 s late).
+short, their waiting time is their lateness, and a start of all pods at once is a rush. Draws come from one stated state of
+PCG64 (M. O'Neill, pcg-random.org; a 128-bit state, output XSL-RR): the same node gives the same restarts. Nodes are identical
+and independent, so one node is simulated. Source: pkg/kubelet/pod_workers.go@v1.37.1 (workerBackOffPeriodJitterFactor 0.5,
+even, at most 30 s late).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from heapq import heapify, heapreplace
 from itertools import takewhile
+from math import ceil, fsum
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from crashloop.model.config import Curve
 from crashloop.model.restart_counts import delays_s, most_late_s
 
-SEED = 20_240_604
+STATE = 223394603059205636325164672876183462219
+INCREMENT = 258963363238330845709995133036457047989
+MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 MAX_RESTARTS = 100_000
 """A simulation ends after so many restarts, even if little time has passed."""
-_DRAWS = 4096
 
 
 class SimulatedNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,24 +59,24 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True):
 
     until_s: float
     """Later restarts were not simulated."""
-    created_s: NDArray[np.float64]
-    started_s: NDArray[np.float64]
-    late_s: NDArray[np.float64]
-    due_s: NDArray[np.float64]
+    created_s: list[float]
+    """In order, as are `started_s`."""
+    started_s: list[float]
+    late_s: list[float]
+    due_s: list[float]
     """The delay of each restart, without its lateness."""
 
     def window(self, from_s: float, to_s: float) -> SimulatedWindow:
         """A stretch that ends by `until_s`."""
-        starts = int(((self.started_s >= from_s) & (self.started_s < to_s)).sum())
-        created = (self.created_s >= from_s) & (self.created_s < to_s)
-        late_s, due_s = self.late_s[created], self.due_s[created]
-        # inverted_cdf is nearest rank, as everywhere else (crashloop.slo.estimates).
-        p50, p99 = np.percentile(late_s, [50, 99], method="inverted_cdf") if len(late_s) else (None, None)
+        starts = bisect_left(self.started_s, to_s) - bisect_left(self.started_s, from_s)
+        created = slice(bisect_left(self.created_s, from_s), bisect_left(self.created_s, to_s))
+        late_s, due_s = sorted(self.late_s[created]), self.due_s[created]
         return SimulatedWindow(
             restarts_per_s=starts / (to_s - from_s),
-            mean_delay_s=float(due_s.mean()) if len(due_s) else 0.0,
-            lateness_p50_s=None if p50 is None else float(p50),
-            lateness_p99_s=None if p99 is None else float(p99),
+            mean_delay_s=fsum(due_s) / len(due_s) if due_s else 0.0,
+            # Nearest rank, as everywhere else (crashloop.slo.estimates).
+            lateness_p50_s=late_s[ceil(0.5 * len(late_s)) - 1] if late_s else None,
+            lateness_p99_s=late_s[ceil(0.99 * len(late_s)) - 1] if late_s else None,
         )
 
 
@@ -109,15 +111,17 @@ def simulate(node: SimulatedNode, *, until_s: float, most: int = MAX_RESTARTS) -
         heapreplace(wanting, (wants_s, index, exits_s, following))
     return Simulated(
         until_s=min(until_s, wanting[0][0]),
-        created_s=np.asarray(created_s),
-        started_s=np.asarray(started_s),
-        late_s=np.asarray(late_s),
-        due_s=np.asarray(due_before_s),
+        created_s=created_s,
+        started_s=started_s,
+        late_s=late_s,
+        due_s=due_before_s,
     )
 
 
 def _draws() -> Iterator[float]:
     """Uniform between 0 and 1, endless."""
-    generator = np.random.default_rng(SEED)
+    state = STATE
     while True:
-        yield from generator.random(_DRAWS).tolist()
+        state = (state * MULTIPLIER + INCREMENT) % 2**128
+        folded, by = (state >> 64 ^ state) % 2**64, state >> 122
+        yield ((folded >> by | folded << (64 - by)) % 2**64 >> 11) / 2**53

@@ -4,7 +4,7 @@ pytest loads this module wherever crashloop is installed. Until a test uses one 
 so everything else is imported inside of the fixtures.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from crashloop.pytest_plugin.access import ClusterLike
     from crashloop.pytest_plugin.clusters import Clusters, CrashloopManager
     from crashloop.pytest_plugin.restarts import Restarts
+    from crashloop.pytest_plugin.watches import Watches
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,21 +41,38 @@ def crashloop_curve() -> "Callable[..., Curve]":
 
 
 @pytest.fixture
-def restarts(request: pytest.FixtureRequest) -> "Callable[..., Restarts]":
-    """Begin to watch the pods of a namespace: `restarts(cluster, namespace="default", context=None)`."""
-    from crashloop.pytest_plugin.access import access_of, plain_errors
-    from crashloop.pytest_plugin.restarts import Restarts
+def restarts(request: pytest.FixtureRequest) -> "Watches":
+    """Begin to watch the pods of a namespace: `restarts(cluster, namespace="default", context=None)`.
 
-    @plain_errors
-    def watch(
-        cluster: "ClusterLike | None" = None, *, namespace: str = "default", context: str | None = None
-    ) -> Restarts:
-        watched = Restarts(access_of(request, cluster, context), namespace)
-        request.node.addfinalizer(watched.close)  # runs before a cluster that was made earlier is deleted
-        watched.start()
-        return watched
+    `restarts.of("deploy/operator", cluster, namespace=…)` is one workload's, a selector's or a pod's; see `Workload`.
+    """
+    from crashloop.pytest_plugin.watches import Watches
 
-    return watch
+    return Watches(request, watched_key)
+
+
+@pytest.fixture
+def crash(request: pytest.FixtureRequest) -> "Callable[..., None]":
+    """End a container of a pod as a crash does: `crash("deploy/operator", exit=3)`, `signal="SIGKILL"` or `oom=True`."""
+    from crashloop.pytest_plugin.watches import crash_of
+
+    return crash_of(request)
+
+
+watched_key: "pytest.StashKey[list[Restarts]]" = pytest.StashKey()
+"""What a test watches; shown if it fails."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> "Generator[None, pytest.TestReport, pytest.TestReport]":
+    """On a failed test: description, earlier logs and timeline of the pods that it asked about."""
+    report = yield
+    if call.when == "call" and report.failed:
+        for watched in item.stash.get(watched_key, []):
+            report.sections += [(f"crashloop: {title}", text) for title, text in watched.on_failure()]
+    return report
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
-"""Which cluster a fixture works on, by pytest-kubernetes' own options: a kubeconfig, a manager, or by default its fixture `k8s`.
+"""Which cluster a fixture works on: a kubeconfig, an object of pytest-kubernetes or pytest-kind, or by default that of kubectl.
+
+Without one it is the cluster that a test has from `k8s`, that of pytest-kubernetes' options, or $KUBECONFIG.
 
 Of 0.9.0: `--k8s-kubeconfig` is dropped without a word beside a provider that makes clusters, and with
 `--k8s-kubeconfig-override` such a provider deletes the file.
 """
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -12,6 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import pytest
 
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError, missing
+from crashloop.kube.kubeconfig import default_kubeconfig
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,18 +105,20 @@ _OF_OTHER_CLUSTERS = ("--k8s-kubeconfig", "--k8s-kubeconfig-override", "--k8s-pr
 
 
 class Manager(Protocol):
-    """What is used of a manager of pytest-kubernetes."""
+    """What is used of a manager of pytest-kubernetes. pytest-kind's cluster has `kubeconfig_path`, and no context."""
 
     @property
     def kubeconfig(self) -> Path | None: ...
-    @property
-    def cluster_name(self) -> str: ...
-    @property
-    def context(self) -> str | None: ...
 
 
-ClusterLike = str | Path | Manager
-"""The path of a kubeconfig, or a manager."""
+class KindCluster(Protocol):
+    """What is used of the fixture `kind_cluster` of pytest-kind."""
+
+    kubeconfig_path: Path
+
+
+ClusterLike = str | Path | Manager | KindCluster
+"""The path of a kubeconfig, or an object of another plugin that has one."""
 
 
 class Access(NamedTuple):
@@ -123,25 +129,35 @@ class Access(NamedTuple):
 
 
 def access_of(request: pytest.FixtureRequest, cluster: ClusterLike | None, context: str | None) -> Access:
-    """`cluster` is a path, a manager, or None for `k8s`. Raises UsageError for a manager without a cluster."""
-    if isinstance(cluster, str | Path):
-        return Access(str(cluster), context)
-    manager = _k8s(request) if cluster is None else cluster
-    if manager.kubeconfig is None:
+    """`cluster` is a path or an object with a kubeconfig. Raises UsageError for one without a cluster."""
+    chosen = _default(request) if cluster is None else cluster
+    if isinstance(chosen, str | Path):
+        if not any(Path(each).expanduser().exists() for each in str(chosen).split(os.pathsep)):
+            raise UsageError(
+                f"kubeconfig {chosen}: there is no such file.\n"
+                "Set KUBECONFIG, name one with --k8s-kubeconfig of pytest-kubernetes, or give the fixture a cluster."
+            )
+        return Access(str(chosen), context)
+    if not (hasattr(chosen, "kubeconfig") or hasattr(chosen, "kubeconfig_path")):
         raise UsageError(
-            f"{type(manager).__name__} {manager.cluster_name!r}: it has no cluster yet.\nCall its create() first."
+            f"a cluster is given as {type(chosen).__name__}, which has no kubeconfig.\n"
+            "Give the path of one, or an object of pytest-kubernetes or pytest-kind."
         )
-    return Access(str(manager.kubeconfig), context or manager.context)
+    found = getattr(chosen, "kubeconfig", None) or getattr(chosen, "kubeconfig_path", None)
+    if found is None or not Path(found).exists():
+        name = getattr(chosen, "cluster_name", None) or getattr(chosen, "name", "")
+        raise UsageError(f"{type(chosen).__name__} {name!r}: it has no cluster yet.\nCall its create() first.")
+    return Access(str(found), context or getattr(chosen, "context", None))
 
 
-def _k8s(request: pytest.FixtureRequest) -> Manager:
-    """The manager of the fixture `k8s`."""
-    if not request.config.pluginmanager.hasplugin("pytest-kubernetes"):
-        raise UsageError("no cluster is given, and pytest-kubernetes, whose `k8s` is the default, is not installed.")
-    K8sOptions.of(request.config).check()
-    manager: Manager = request.getfixturevalue("k8s")
-    keep_kubeconfig(manager)
-    return manager
+def _default(request: pytest.FixtureRequest) -> ClusterLike:
+    if "k8s" in request.fixturenames and request.config.pluginmanager.hasplugin("pytest-kubernetes"):
+        manager: Manager = request.getfixturevalue("k8s")
+        keep_kubeconfig(manager)
+        return manager
+    options = K8sOptions.of(request.config)
+    options.check()
+    return options.kubeconfig_override or options.kubeconfig or default_kubeconfig(None, os.environ)
 
 
 def keep_kubeconfig(manager: Any) -> None:

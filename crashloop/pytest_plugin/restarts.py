@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -14,6 +15,7 @@ from crashloop.kube.client import Json
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.kube.missing_image import missing_for_all
 from crashloop.kube.objects import kubelet_version
+from crashloop.kube.watch import PodObject
 from crashloop.model.config import Curve
 from crashloop.observe.nodes import (
     Configured,
@@ -24,10 +26,13 @@ from crashloop.observe.nodes import (
 )
 from crashloop.observe.watch import LoopWatch
 from crashloop.pytest_plugin.access import Access, plain_errors
+from crashloop.pytest_plugin.workload import Workload, shown, told_of
 from crashloop.waiting import WaitTimeout, wait_until
 
 Loops = Mapping[str, tuple[CrashLoop, ...]]
 """By node."""
+MOST_SHOWN = 3
+"""Pods of a failed test."""
 
 
 class _WithoutImage(CrashloopError):
@@ -47,7 +52,11 @@ class Restarts:
         subject = f"kubeconfig {access.kubeconfig}: its user lacks permissions to watch namespace {namespace}."
         require_permitted(self._api, OBSERVE, namespace, subject=subject, remedy=f"Apply {OBSERVE_MANIFEST}.")
         self._before = nodes_by_name(self._api)
-        self._watch = LoopWatch(self._api, namespace)
+        self._watch = LoopWatch(self._api, namespace, self._note)
+        self._seen: dict[str, list[str]] = {}
+        """Pod -> the changes of its containers' states, as lines with the time they came."""
+        self._asked: list[str] = []
+        """Pods that assertions were about."""
 
     def start(self) -> None:
         """Returns when the pods have been listed."""
@@ -58,15 +67,51 @@ class Restarts:
         self._api.close()
 
     @plain_errors
+    def of(self, subject: str) -> Workload:
+        """The pods of a workload (`deploy/operator`), a selector (`app=web`) or a name. Raises UsageError without any."""
+        found = Workload(self._api, subject, self._namespace, self._curves, self.assert_restarts)
+        self._asked += found.pods
+        return found
+
+    def on_failure(self) -> list[tuple[str, str]]:
+        """Titles and texts of what a failed test shows: of the pods that it asked about, else of those that changed."""
+        names = list(dict.fromkeys(self._asked)) or [name for name, lines in self._seen.items() if len(lines) > 1]
+        return [
+            section
+            for name in names[:MOST_SHOWN]
+            for section in shown(self._api, self._namespace, name, tuple(self._seen.get(name, ())))
+        ]
+
+    def _note(self, pod: PodObject) -> None:
+        status = msgspec.json.decode(pod.status)
+        listed = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+        lines = self._seen.setdefault(pod.metadata.name, [])
+        for each in listed:
+            line = f"{each['name']}: restart {each['restartCount']}, {told_of(each.get('state'))}"
+            last = next((said for said in reversed(lines) if f" {each['name']}: " in said), "")
+            if not last.endswith(line):
+                lines.append(f"{datetime.now(UTC):%H:%M:%S.%f}"[:-3] + f" {line}")
+
+    def _curves(self, curve: Curve | None) -> dict[str, Curve]:
+        return {name: each.curve for name, each in self._configured(curve).items() if each.curve is not None}
+
+    @plain_errors
     def assert_restarts(
-        self, pod: str, at_least: int, *, container: str | None = None, within_s: float = 300.0
+        self,
+        pod: str,
+        at_least: int,
+        *,
+        container: str | None = None,
+        within_s: float = 300.0,
+        since: Json | None = None,
     ) -> None:
         """A container of the pod, or the named one, is restarted that often within some seconds from now.
 
-        Earlier restarts do not count. Fails at once if its image does not come.
+        Earlier restarts do not count; those after the status `since` do. Fails at once if its image does not come.
         """
         __tracebackhide__ = True
-        before = _restart_counts(self._status(pod))
+        self._asked.append(pod)
+        before = _restart_counts(self._status(pod) if since is None else since)
         counts: dict[str, int] = {}
 
         def enough() -> bool:
@@ -101,6 +146,7 @@ class Restarts:
         __tracebackhide__ = True
         if waits < MIN_WAITS:
             raise UsageError(f"assert_follows: waits is {waits}; expected at least {MIN_WAITS}.")
+        self._ask(pod)
         configured = self._configured(curve)
 
         def decided() -> bool:
@@ -120,10 +166,14 @@ class Restarts:
     def assert_no_early_restart(self, curve: Curve | None = None, *, pod: str | None = None) -> None:
         """No restart so far, here or of one pod, came before the curve allows; at least one was due after a delay."""
         __tracebackhide__ = True
+        self._ask(pod)
         configured = self._configured(curve)
         findings = self._findings(configured, pod, nodes_by_name(self._api))
         curves = {name: each.curve for name, each in configured.items() if each.curve is not None}
         _require_none(why_early(findings, self._loops(pod), curves) + self._loss())
+
+    def _ask(self, pod: str | None) -> None:
+        self._asked += [] if pod is None else [pod]
 
     def _findings(
         self, configured: Mapping[str, Configured], pod: str | None, after: dict[str, Json]

@@ -151,6 +151,7 @@ class Recorder:
             bin_dir=settings.bin_dir,
             node_image=settings.node_image,
             kind_binary=settings.kind_binary,
+            kind_config=settings.kind_config,
             existing=settings.existing,
             logs_dir=str(self._run.logs_dir),
         )

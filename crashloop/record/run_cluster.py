@@ -38,6 +38,8 @@ class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Image of nodes that are containers; `own` is built here. Default: the official one of the plan's version. --node-image."""
     kind_binary: str | None = None
     """The user's own `kind`. Default: the release in the cache. --kind-binary."""
+    kind_config: str | None = None
+    """The user's file for `kind`, merged under the run's nodes. Default: none. --kind-config."""
     cluster: str | None = None
     """Name of a kept cluster to record on. Default: one is made for the run. --cluster."""
     existing: ExistingOptions | None = None

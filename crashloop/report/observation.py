@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from crashloop.inference.fitting import window
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, Observation, readings
 from crashloop.inference.loops import CrashLoop
+from crashloop.inference.windows import window
 from crashloop.model.config import Curve
 from crashloop.report.curves import PlottedCurve, ReportedDelay
 from crashloop.report.document import (

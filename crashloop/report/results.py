@@ -363,7 +363,7 @@ def _explained(verdict: Verdict, results: Results) -> str:
 
 def analyze_again(results: RunResults) -> str:
     """The command that judges the recording again, as a shell takes it."""
-    return shlex.join(("crashloop", "analyze", results.directory or results.run or "RUN"))
+    return shlex.join(("crashloop", "report", "--again", results.directory or results.run or "RUN"))
 
 
 def run_again(results: Results, requirements: Iterable[str] = ()) -> str:

@@ -171,7 +171,9 @@ def publish(run: RunDir, results: Results, document: Document | None = None) -> 
 def require_judged(run: RunDir, results: Path) -> None:
     """Raise UsageError if the run has no such file of results yet."""
     if not results.exists():
-        raise UsageError(f"run directory {run.root}: it was not judged yet.\nJudge it: crashloop analyze {run.root}")
+        raise UsageError(
+            f"run directory {run.root}: it was not judged yet.\nJudge it: crashloop report --again {run.root}"
+        )
 
 
 def published(run: RunDir) -> Results:

@@ -72,6 +72,7 @@ OPTIONS = (
     RunOption("--bin-dir", CLUSTER, "Folder with your own binaries.", metavar="DIR", providers=MAKERS),
     RunOption("--node-image", CLUSTER, "Node image, or own (provider kind).", metavar="IMAGE", providers=("kind",)),
     RunOption("--kind-binary", CLUSTER, "Your own kind (provider kind).", metavar="PATH", providers=("kind",)),
+    RunOption("--kind-config", CLUSTER, "Your file for kind, merged under the run's nodes.", metavar="FILE", providers=("kind",)),
     RunOption("--cluster", CLUSTER, "Run on this cluster (`crashloop up`).", metavar="NAME", providers=MAKERS),
     RunOption("--keep", CLUSTER, "Leave the cluster up; `crashloop down NAME` removes it.", type=bool, providers=MAKERS),
     RunOption("--kubeconfig", EXISTING, "Default: $KUBECONFIG, else ~/.kube/config.", metavar="PATH", providers=LENDERS),

@@ -23,6 +23,7 @@ from crashloop.cluster.binaries.ensure import (
 )
 from crashloop.cluster.binaries.versions import check_supported, own_folder, own_kubelet
 from crashloop.cluster.kind.image_choice import version_in_tag
+from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider
@@ -123,6 +124,7 @@ def check_start(run_dir: Path, plan: Plan, settings: RecorderSettings) -> None:
             bin_dir=settings.bin_dir,
             node_image=settings.node_image,
             kind_binary=settings.kind_binary,
+            kind_config=settings.kind_config,
         )
     )
 
@@ -153,26 +155,33 @@ def run_settings(options: Mapping[str, Any], tests: Iterable[str] = ()) -> dict[
     settings = resolve_settings()
     selection_of(options)
     check_provider(options["--provider"], options)
-    version = options["--kubernetes-version"] or version_in_tag(options["--node-image"]) or settings.versions.kubernetes
-    own_programs = any(options[each] is not None for each in OWN_CONTROL_PLANE)
+    if options["--cluster"] is not None and options["--kind-config"] is not None:
+        raise UsageError(
+            "--kind-config: it makes a cluster, and --cluster names one that is up.\nLeave one of them out."
+        )
+    file = KindFile() if options["--kind-config"] is None else read_kind_file(options["--kind-config"])
+    node_image = options["--node-image"] or file.node_image
+    version = options["--kubernetes-version"] or version_in_tag(node_image) or settings.versions.kubernetes
+    own_programs = file.node_image is not None or any(options[each] is not None for each in OWN_CONTROL_PLANE)
     resolved = {
         "provider": options["--provider"],
         "scope": options["--scope"],
         "at_least": _at_least(options["--at-least"]),
         "kubernetes_version": version,
         "feature_gates": parsed_gates(
-            options["--feature-gate"], KubernetesVersion.parse(version), own_programs=own_programs
+            file.gates_beside(options["--feature-gate"]), KubernetesVersion.parse(version), own_programs=own_programs
         ),
         "kubelet_gates": parsed_gates(
-            options["--kubelet-gate"],
+            file.gates_beside(options["--kubelet-gate"]),
             KubernetesVersion.parse(version),
             option="--kubelet-gate",
             own_programs=own_programs or options["--kubelet-binary"] is not None,
         ),
         "kubelet_binary": _absolute(options["--kubelet-binary"]),
         "bin_dir": _absolute(options["--bin-dir"]),
-        "node_image": options["--node-image"],
+        "node_image": node_image,
         "kind_binary": _absolute(options["--kind-binary"]),
+        "kind_config": _absolute(options["--kind-config"]),
         "cluster": options["--cluster"],
         "existing": lender_options(options),
         "keep": bool(options["--keep"]),

@@ -145,7 +145,7 @@ def exported(run_dir: Path) -> Exported:
         raise UsageError(f"{run_dir}: has no metrics; only stress runs record them (`crashloop stress`).")
     lifecycles = run.metrics_dir / LIFECYCLES
     if not lifecycles.exists():
-        raise UsageError(f"{run_dir}: was not judged yet.\n`crashloop analyze {run_dir}` judges it.")
+        raise UsageError(f"{run_dir}: was not judged yet.\n`crashloop report --again {run_dir}` judges it.")
     plan, marks = run.stress_plan(), run.marks()
     cut = cut_ns(marks, cuts_ns(run.incidents()))
     return Exported(

@@ -14,12 +14,14 @@ from typing import Any
 import msgspec
 import yaml
 
+from crashloop.cluster.kind.kind_file import KindFile
 from crashloop.cluster.kubelets import KubeletProgram, shared_host_config
 from crashloop.cluster.node_files import cni_conflist
 from crashloop.resources import MANIFESTS
 from crashloop.spec.control_plane import component_flags
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, merged, node_name
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import block_yaml
 
 CONTROL_PLANE = "control-plane"
 
@@ -78,6 +80,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     cgroup_version: int
     feature_gates: dict[str, bool] = {}
     """Gates of the control plane."""
+    kind_file: KindFile = KindFile()
+    """The user's own, under the nodes of this one."""
     nodes: tuple[NodePlan, ...] = ()
     """The control plane's node comes first."""
 
@@ -233,9 +237,9 @@ def cluster_config(blueprint: Blueprint) -> str:
     config: dict[str, Any] = yaml.safe_load((KIND_MANIFESTS / "cluster.yaml").read_text())
     patches: list[dict[str, Any]] = yaml.safe_load((KIND_MANIFESTS / "kubeadm.yaml").read_text())
     config["name"] = blueprint.kind_name
-    config["kubeadmConfigPatches"] = [_block_yaml(_with_arguments(patch, blueprint)) for patch in patches]
+    config["kubeadmConfigPatches"] = [block_yaml(_with_arguments(patch, blueprint)) for patch in patches]
     config["nodes"] = [_node_entry(blueprint, node) for node in blueprint.nodes]
-    return _block_yaml(config)
+    return block_yaml(blueprint.kind_file.under(config))
 
 
 def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
@@ -243,9 +247,9 @@ def node_files(blueprint: Blueprint, node: NodePlan) -> dict[str, str]:
     storage = {} if node.profile else {STORAGE: (KIND_MANIFESTS / STORAGE).read_text()}
     return {
         # kubeadm merges it over the kubelet's configuration: the target's name, then how (kubeadm patches).
-        f"{PATCHES}/kubeletconfiguration+merge.yaml": _block_yaml(kubelet_patch(blueprint, node)),
+        f"{PATCHES}/kubeletconfiguration+merge.yaml": block_yaml(kubelet_patch(blueprint, node)),
         "resolv.conf": "# Pods of this cluster have no name service.\n",
-        CNI: cni_conflist(pods=f"10.244.{node.index}.0/24"),
+        CNI: cni_conflist(pods=blueprint.kind_file.pods_of(node.index)),
         **storage,
     }
 
@@ -278,7 +282,7 @@ def _node_entry(blueprint: Blueprint, node: NodePlan) -> dict[str, Any]:
         "image": blueprint.image.name,
         "labels": {} if node.profile is None else {PROFILE_LABEL: node_name(node.profile.name)},
         "extraMounts": [{"hostPath": str(here), "containerPath": there, "readOnly": True} for here, there in mounts],
-        "kubeadmConfigPatches": [_block_yaml(kubeadm)],
+        "kubeadmConfigPatches": [block_yaml(kubeadm)],
     }
 
 
@@ -300,18 +304,3 @@ def _argument_shape(arguments: dict[str, str], blueprint: Blueprint) -> dict[str
     if release < ARGUMENTS_ARE_A_LIST_SINCE:
         return arguments
     return [{"name": name, "value": value} for name, value in arguments.items()]
-
-
-class _BlockDumper(yaml.SafeDumper):
-    """Writes multi-line strings as YAML blocks, so that embedded documents stay readable."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_BlockDumper.add_representer(str, _represent_text)
-
-
-def _block_yaml(value: Any) -> str:
-    return yaml.dump(value, Dumper=_BlockDumper, sort_keys=False, width=1000)

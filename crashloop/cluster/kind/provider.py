@@ -10,13 +10,24 @@ from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
 from crashloop.cluster.kind.docker import chosen_docker, may_reach
 from crashloop.cluster.kind.image_choice import OWN, Choice
-from crashloop.cluster.kind.plan import IMAGES_OWN, Blueprint, NodePlan, container_names, describe, mounted
+from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
+from crashloop.cluster.kind.plan import (
+    IMAGES_OWN,
+    Blueprint,
+    Init,
+    NodeImage,
+    NodePlan,
+    container_names,
+    describe,
+    mounted,
+)
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
 from crashloop.cluster.processes import sigterm_as_exit
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
+from crashloop.errors import UsageError
 from crashloop.settings import Settings, resolve_settings
 
 
@@ -89,6 +100,7 @@ class KindProvider:
             program_archive=str(archive.path),
             cgroup_version=docker.cgroup_version(),
             feature_gates=request.feature_gates,
+            kind_file=_kind_file(request, image, progress),
         )
         default = KubeletProgram(path=IMAGES_OWN, version=image.kubernetes_version)
         if request.kubelet_binary is not None:
@@ -122,6 +134,21 @@ def _nodes(
             )
         )
     return (control_plane, *workers)
+
+
+def _kind_file(request: ClusterRequest, image: NodeImage, progress: Progress) -> KindFile:
+    if request.kind_config is None:
+        return KindFile()
+    file = read_kind_file(request.kind_config)
+    if file.has_containerd_patches and image.init is Init.SERVICE:
+        raise UsageError(
+            f"--kind-config {request.kind_config}: it patches containerd, and kind restarts containerd with systemd, which "
+            "crashloop's own node image lacks.\nName an image of kind's with --node-image."
+        )
+    for each in file.left_out(len(request.nodes)):
+        with progress.step(f"{request.kind_config}: without {each}"):
+            pass
+    return file
 
 
 def _path(text: str | None) -> Path | None:

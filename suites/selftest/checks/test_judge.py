@@ -166,7 +166,7 @@ def test_a_checker_that_crashes_is_an_error_of_ours(monkeypatch: pytest.MonkeyPa
     assert verdict.outcome is Outcome.ERROR
     assert verdict.findings == (
         "CAP-3: checker delays crashed: KeyError 'finished_at'. "
-        "This is a fault of the suite; the history is kept. Replay: crashloop analyze RUN.",
+        "This is a fault of the suite; the history is kept. Replay: crashloop report --again RUN.",
     )
 
 

@@ -218,3 +218,36 @@ def test_a_run_on_several_versions_has_the_kubelets_that_its_api_server_may_have
     assert status == ExitCode.OK
     nodes = {line.split()[0] for line in output.splitlines() if line.strip().startswith("stock-v1-")}
     assert (min(nodes), max(nodes), len(nodes)) == (f"stock-{oldest}", f"stock-{newest}", 4)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now"),
+    [
+        ("analyze", "report --again"),
+        ("diff", "compare"),
+        ("matrix", "compare --by=version"),
+        ("trend", "compare --by=time"),
+    ],
+)
+def test_the_earlier_names_of_commands_work_for_one_release(earlier: str, now: str, tmp_path: Path) -> None:
+    """They say the same of a folder without a run."""
+    runs = [str(tmp_path)] * (2 if earlier == "diff" else 1)
+    old, new = (CliRunner().invoke(app, [*each.split(), *runs]) for each in (earlier, now))
+    assert isinstance(old.exception, UsageError)
+    assert str(old.exception) == str(new.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a"], "1 run; a change is between two."),
+        (["a", "b", "c"], "3 runs; a change is between two."),
+        (["a", "b", "--by", "time", "--values-count"], "--values-count: only for --by change, not time."),
+        (["a", "--write", "x"], "--write: only for --by version, not change."),
+        (["a", "b", "--json", "--markdown"], "--json and --markdown: both go to standard output"),
+    ],
+    ids=range(5),
+)
+def test_a_comparison_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["compare", *arguments])
+    assert said in str(done.exception)

@@ -281,7 +281,7 @@ def test_a_damaged_newest_run_hides_no_requirement(tmp_path: Path) -> None:
 def test_a_run_that_was_not_judged_is_not_called_damaged(tmp_path: Path) -> None:
     RunDir.create(tmp_path / "run", INFO)
     assert refusal("report", str(tmp_path / "run")) == (
-        f"run directory {tmp_path / 'run'}: it was not judged yet.\nJudge it: crashloop analyze {tmp_path / 'run'}"
+        f"run directory {tmp_path / 'run'}: it was not judged yet.\nJudge it: crashloop report --again {tmp_path / 'run'}"
     )
 
 

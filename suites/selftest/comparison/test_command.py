@@ -1,4 +1,4 @@
-"""`crashloop diff` and `crashloop matrix` on run directories: output, exit codes, and what they refuse."""
+"""`crashloop compare` and `crashloop compare --by version` on run directories: output, exit codes, and what they refuse."""
 
 import json
 from pathlib import Path

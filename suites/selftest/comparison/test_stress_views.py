@@ -1,4 +1,4 @@
-"""A comparison of stress runs as text, page and JSON, and `crashloop diff` on directories of stress runs."""
+"""A comparison of stress runs as text, page and JSON, and `crashloop compare` on directories of stress runs."""
 
 import io
 import json

@@ -99,6 +99,10 @@ class ClusterPeer:
                 "items": self._nodes.pop(0) if len(self._nodes) > 1 else self._nodes[0],
             }
         folder, _, name = path.rpartition("/")
+        if folder.endswith("/nodes"):
+            return next(each for each in self._nodes[0] if each["metadata"]["name"] == name)
+        if name in ("log", "events"):
+            return {"items": []}
         if folder.endswith("/pods"):
             return self._pod(name)
         pods = list(self._present().values())

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crashloop.inference.fitting import Fitter, Window, chances, grid, window
+from crashloop.inference.fitting import Fitter, chances
 from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, judge_node, ranges, worst
 from crashloop.inference.loops import CrashLoop, StatedDelay
+from crashloop.inference.windows import Window, grid, window
 from crashloop.model.config import Curve
 from crashloop.profiles import load_profile
 from crashloop.spec.profile import KubeletProfile

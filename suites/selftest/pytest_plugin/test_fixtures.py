@@ -70,14 +70,14 @@ def test_a_cluster_can_be_given_by_its_kubeconfig(theirs: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-p", "no:pytest-kubernetes"), "no cluster is given, and pytest-kubernetes, whose `k8s` is the default"),
+        (("-p", "no:pytest-kubernetes"), "kubeconfig /nowhere/config: there is no such file"),
         (("--k8s-kubeconfig", "FILE", "--k8s-provider", "kind"), "--k8s-provider kind makes one."),
         (("--k8s-kubeconfig", "/nowhere"), "kubeconfig /nowhere: there is no such file"),
     ],
     ids=["no-cluster", "contradiction", "no-file"],
 )
 def test_without_a_cluster_the_message_says_why(theirs: Path, arguments: tuple[str, ...], said: str) -> None:
-    status, output = session(theirs, WATCHING, *arguments)
+    status, output = session(theirs, WATCHING, *arguments, kubeconfig="/nowhere/config")
     assert status == 1
     assert said in output
 

@@ -144,7 +144,7 @@ def test_every_curve_has_a_picture_with_a_title_and_its_numbers(page: Page) -> N
 
 
 def test_the_page_tells_how_to_reproduce_its_verdicts(page: Page) -> None:
-    assert "crashloop analyze runs/20261121T160012Z-conformance" in page.text
+    assert "crashloop report --again runs/20261121T160012Z-conformance" in page.text
     assert "crashloop run --provider local --scope full --kubernetes-version 1.37.1" in page.text
 
 

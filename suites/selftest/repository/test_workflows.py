@@ -26,7 +26,7 @@ FILES = (*WORKFLOWS.values(), *ACTIONS.values(), PUBLISHED)
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 MAKE = re.compile(
     r"(?:sudo (?:--preserve-env=[A-Z_,]+ )?)?make(?: -s)?(?: -C \"\$GITHUB_ACTION_PATH\")?"
-    r"((?: [a-z-]+)+)(?: >> \"\$GITHUB_STEP_SUMMARY\")?"
+    r"((?: [a-z-]+)+)(?: >> \"\$GITHUB_(?:STEP_SUMMARY|OUTPUT)\")?"
 )
 
 PINNED_IMAGE = re.compile(r"kindest/node:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}")
@@ -155,13 +155,62 @@ def test_the_kept_run_is_uploaded_and_its_summary_shown() -> None:
 
 
 def test_the_published_action_makes_a_run_from_its_own_folder_and_keeps_it() -> None:
-    judge, upload, show = loaded(PUBLISHED)["runs"]["steps"]
+    cache, judge, upload, tell, show = loaded(PUBLISHED)["runs"]["steps"]
     assert made_by(judge) == ["conformance"]
-    assert judge["env"] == {"PYTEST_ARGS": "${{ inputs.arguments }}"}
+    assert judge["env"] == {
+        "PYTEST_ARGS": "${{ inputs.arguments }}",
+        "INCONCLUSIVE": "${{ inputs.inconclusive }}",
+        "CRASHLOOP_CACHE_DIR": cache["with"]["path"],
+    }
+    kept = re.search(r"--preserve-env=(\S+)", judge["run"])
+    assert kept is not None
+    assert set(kept[1].split(",")) == judge["env"].keys()
+    assert (tell["if"], made_by(tell)) == ("always()", ["outputs"])
     runs = "${{ github.action_path }}/runs/"
     assert upload["with"]["path"].splitlines() == [runs, f"!{runs}latest", f"!{runs}latest/**"]
     assert (upload["if"], upload["with"]["if-no-files-found"]) == ("always()", "error")
     assert (show["if"], made_by(show)) == ("always()", ["summary"])
+
+
+WITHOUT_SUDO = re.compile(r"^sudo (--preserve-env=\S+ )?")
+RUNNABLE = sorted({WITHOUT_SUDO.sub("", step["run"].strip()) for _, step in steps() if "run" in step})
+
+
+@pytest.mark.parametrize("script", RUNNABLE)
+def test_make_can_do_what_a_step_asks_for(script: str, tmp_path: Path) -> None:
+    """As the step's shell runs it, up to the programs that the targets would start."""
+    environment = {
+        "GITHUB_ACTION_PATH": str(ROOT),
+        "RELEASE_URL": "https://example.org",
+        "TAG": "v0",
+        "PATH": "/usr/bin:/bin",
+    }
+    environment |= {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script.replace("make", "make --dry-run", 1)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout or (tmp_path / script.rpartition("$")[2].rstrip('"')).read_text()).strip()
+
+
+@pytest.mark.parametrize("target", ["summary", "outputs"])
+def test_what_later_steps_are_told_comes_from_the_newest_run_if_there_is_one(target: str, tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text(encoding="utf-8"), encoding="utf-8")
+    asked = ["make", "-s", "--assume-old=python", target, f"BIN={ROOT / '.venv/bin'}"]
+    said = subprocess.run(
+        asked,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert said.stdout.splitlines()[0] == {"summary": "No run was judged.", "outputs": "outcome=ERROR"}[target]
 
 
 def test_the_published_action_is_used_by_a_job_with_inputs_that_it_has() -> None:

@@ -359,4 +359,4 @@ def test_the_commands_that_reproduce_a_run_have_its_options(results: StressResul
     )
     older = msgspec.structs.replace(results, arguments=())
     assert stress_again(older).startswith(f"crashloop stress {results.profile} --provider {results.provider} ")
-    assert Path(analyze_again(results).removeprefix("crashloop analyze ")).is_absolute()
+    assert Path(analyze_again(results).removeprefix("crashloop report --again ")).is_absolute()
