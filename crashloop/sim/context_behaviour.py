@@ -171,7 +171,8 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     initialized: str = "true"
     """The condition Initialized: true, at once (from the first status on), or not in delays (False while a container waits)."""
     ready_condition: str = "true"
-    """The conditions Ready and ContainersReady: true, stays (once True), any (one container is enough), or never again."""
+    """The conditions Ready and ContainersReady: true, stays (once True), to the end (once True, of a pod that has ended as well),
+    any (one container is enough), or never again."""
 
 
 class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
@@ -215,6 +216,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     probe_grace: str = "its own"
     """The grace period where pod and probe have one: its own, the pod's, the longer, the shorter, or none. Or its own for
     every kill, or 30 s for every kill."""
+    hook_in_grace: bool = True
+    """Takes the time of a preStop hook off the grace period."""
 
     # What is said of probed containers (prober.py, statements.py)
     ready_after: str = "successThreshold"

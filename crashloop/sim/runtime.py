@@ -8,7 +8,7 @@ from crashloop.sim.behaviour import S
 from crashloop.sim.host import MS, Steps, World, ignore
 from crashloop.sim.instance import SimulatedInstance
 from crashloop.sim.pod import SimPod
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import GRACE_PERIOD_S, Container
 from crashloop.spec.program import KILLED, REFUSED, LifeEnd
 
 SHELL_MS = (1, 20)
@@ -39,6 +39,8 @@ class Runtime:
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
         self.kills_hard = False
         """Whether its kubelet lets no container end by itself."""
+        self.hook_in_grace = True
+        """Whether its kubelet takes the time of a preStop hook off the grace period."""
         self._ids = 0
 
     def create_sandbox(self, pod: SimPod) -> Steps:
@@ -146,9 +148,13 @@ class Runtime:
         if self.kills_hard:
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
-            yield (pod.spec.grace_s if grace_s is None else grace_s) * S
+            grace_s = pod.spec.grace_s if grace_s is None else grace_s
+            hook_s = min(container.pre_stop_s, grace_s)
+            yield (max(grace_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + grace_s) * S
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
+            if container.pre_stop_s:
+                yield container.pre_stop_s * S
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)
