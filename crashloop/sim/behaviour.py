@@ -206,17 +206,6 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Asks liveness probes of the first instance only."""
     awaits_startup: bool = True
     """Whether the other probes wait for the success of the startup probe."""
-    adds_workers: str = "by release"
-    """Which probes have their workers again after RestartAllContainers: by release, all (as KEP-5532 has it), or those of the
-    containers before the first that has one."""
-    readiness_follows_start: bool = True
-    """Asks a readiness probe as soon as the startup probe has succeeded, whatever its period."""
-    start_is_noticed: bool = True
-    """Looks at the pod when a startup probe has succeeded."""
-    startup_outlives_exits: str = "always"
-    """Whether a startup probe goes on after an exit of its sidecar: always, or not under Never."""
-    probes_at_end: str = "readiness"
-    """The probes that go on while their pod ends: readiness, none, or all."""
 
     # How it restarts (sync.py)
     keeps_exited: int = 1
@@ -270,10 +259,6 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """When a resize restarts what runs: always (if asked to), never, unruled (without rules), twice, or any (unasked too)."""
     deletion_awaits_delay: bool = False
     """Ends a pod that is deleted only when none of its containers waits for a delay."""
-    removes_deleted: str = "always"
-    """Whether it removes the object of a deleted pod once that has ended: always, or not after a restart (of itself)."""
-    signals_waiting_sidecars: bool = True
-    """Sends SIGTERM at once to the sidecars of a deleted pod some of whose sidecars have not run."""
     restarts_deleted: bool = False
     """Restarts a container once that is stopped because its pod is deleted."""
     reset_scope: str = "all"
@@ -399,11 +384,6 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Until a deleted mirror pod is there again; None: never."""
     mirror_states: bool = True
     """Whether a mirror pod that was made again shows the pod's status."""
-    edited_static: str = "in turn"
-    """When an edited static pod begins: in turn (after the end of the one before), beside it, or stuck if twice (never, if it was
-    edited again meanwhile)."""
-    forgets_static_init: bool = False
-    """States that a static pod has yet to run its init containers whose records were lost when it was restarted."""
     delays_static: bool = True
     static_keyed_by_uid: bool = True
     """Whether an edited static pod has counters of its own."""

@@ -1,6 +1,6 @@
 """The simulated container runtime and the containers' programs: the true events, and their records."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from crashloop.history.event import Kind
@@ -20,6 +20,7 @@ PUBLISH_MS = (1, 25)
 """From the start of the process to the runtime's start event: a very short life exits before it."""
 REAP_MS = (1, 12)
 TERM_MS = (5, 60)
+LOOK_NS = S // 20
 SANDBOX_MS = (80, 400)
 REFUSAL = "OCI runtime create failed: no such file or directory"
 
@@ -158,6 +159,17 @@ class Runtime:
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)
+
+    def end(self, pod: SimPod, instances: Sequence[tuple[Container, SimulatedInstance, int | None]]) -> Steps:
+        """Kill instances, each with its grace period: one after the other, but those that ignore SIGTERM beside each other."""
+        ignoring = [each for each in instances if each[0].exit_code_on_term == KILLED][1:]
+        for each in ignoring:
+            self.loop.spawn(self.kill(pod, *each))
+        for each in instances:
+            if each not in ignoring:
+                yield from self.kill(pod, *each)
+        while any(instance.exited_ns is None for _, instance, _ in ignoring):
+            yield LOOK_NS
 
     def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:
         if instance.exited_ns is not None:

@@ -24,7 +24,6 @@ from crashloop.sim.runtime import REFUSAL, Runtime
 from crashloop.sim.statements import Statements
 from crashloop.sim.status_manager import StatusWriter
 from crashloop.spec.pod import Container, ContainerKind
-from crashloop.spec.program import KILLED
 
 FREE = 0
 LOOK_NS = S // 20
@@ -377,20 +376,9 @@ class PodSync:
                 actions.starts.append(container)
 
     def _kill_all(self) -> Steps:
-        ends = [
-            (each, self.runtime.kill(self.pod, container, each, self.prober.grace_s(container)))
-            for each in self.pod.alive()
-            if (container := self.pod.spec.container(each.name))
-        ]
-        ignoring = [each for each, _ in ends if self.pod.spec.container(each.name).exit_code_on_term == KILLED][1:]
-        for instance, kill in ends:
-            if instance in ignoring:
-                self.loop.spawn(kill)
-        for instance, kill in ends:
-            if instance not in ignoring:
-                yield from kill
-        while any(each.exited_ns is None for each in ignoring):
-            yield LOOK_NS
+        alive = [(self.pod.spec.container(each.name), each) for each in self.pod.alive()]
+        graces = [(container, each, self.prober.grace_s(container)) for container, each in alive]
+        yield from self.runtime.end(self.pod, graces)
 
     def _terminate(self) -> Steps:
         """The pod is done: stop what still runs, say how it ended, give the sandbox back."""
