@@ -54,7 +54,7 @@ ASKED_WITHIN_S = 5.0
 
 @checker("startup-again", Need("restarts", 1, "restart", "with an answer"))
 def check_startup_again(case: Case, seen: Seen) -> Iterator[Finding]:
-    """The startup probe of a container MUST be asked at every start, and no other of its probes before it has succeeded."""
+    """The startup probe of a container MUST be asked at every start until it succeeds, and no other of its probes before that."""
     for life in lives(case):
         for probe in (each for each in life.spec.probes if each.kind is ProbeKind.STARTUP):
             seen["restarts"] += life.number > 0 and any(answers_of(life.instance, probe))
@@ -68,7 +68,14 @@ def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         lines = instance.lines[:1]
         unasked = f"the startup probe was not asked in {life.name} {at_lines(lines)}"
         yield fail_unless(doubt, f"{unasked}; it was due at every start.", *lines)
-    succeeded_ns = next((each.fact.utc_ns for each in answers if not each.failed), None)
+    succeeded = next((each for each in answers if not each.failed), None)
+    again = next((each for each in answers if succeeded and each.number > succeeded.number), None)
+    if succeeded is not None and again is not None:
+        lines = (succeeded.fact.line, again.fact.line)
+        yield fail(
+            f"the startup probe of {life.name} was asked again after it had succeeded {at_lines(lines)}.", *lines
+        )
+    succeeded_ns = succeeded.fact.utc_ns if succeeded is not None else None
     for other in (each for each in life.spec.probes if each.kind is not ProbeKind.STARTUP):
         first = next((each.fact for each in answers_of(instance, other)), None)
         if first is None or first.utc_ns is None:
@@ -168,10 +175,10 @@ def _at_the_end(case: Case, seen: Seen, life: Life, done: Done, until_ns: int) -
             continue
         seen["silent"] += not asked
         if asked:
-            lines = (done.line, asked[0].line)
-            late_s = ((asked[0].utc_ns or 0) - done.t_ns) / 1e9
+            lines, last_ns = (done.line, asked[-1].line), asked[-1].utc_ns or 0
+            late_s = (last_ns - done.t_ns) / 1e9
             went_on = f"the {probe.kind} probe of {life.name} was asked {seconds(late_s)} after the deletion of its pod"
-            held = excuse(case, (done.t_ns, asked[0].utc_ns or 0), 0.0, late_s - HEARD_WITHIN_S)
+            held = excuse(case, (done.t_ns, last_ns), 0.0, late_s - HEARD_WITHIN_S)
             yield fail_unless(held, f"{went_on} {at_lines(lines)}; it was to end with that.", *lines)
 
 

@@ -185,7 +185,8 @@ def check_ready_truth(case: Case, seen: Seen) -> Iterator[Finding]:
                 seen["resets"] += life.made_room is not None
                 if life.successes_before and _ready_since_ns(life.instance, status) is not None:
                     later.add((spec.name, life.instance.ordinal))
-                if life.made_room is None or probes_go_on(case.prediction.deviations):
+                release = case.in_force_at(status.t_ns).version.release
+                if life.made_room is None or probes_go_on(spec, release, case.prediction.deviations):
                     yield from _wrong_readiness(case, pod, spec, life, status, newer)
             for status in pod.statuses:
                 yield from _ready_without_running(spec, status)

@@ -227,6 +227,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """Asks a readiness probe as soon as the startup probe has succeeded, whatever its period."""
     start_is_noticed: bool = True
     """Looks at the pod when a startup probe has succeeded."""
+    startup_ends: bool = True
+    """Asks a startup probe no more once it has succeeded."""
     startup_outlives_exits: str = "always"
     """Whether a startup probe goes on after an exit of its sidecar: always, or not under Never."""
     probes_at_end: str = "readiness"

@@ -243,6 +243,9 @@ class ScenarioPlayer:
         """The object says so at once; the kubelet acts when it has heard of it. Nobody reads the journals."""
         self._writer.mark_deleting()
         self._unread = True
+        if not self.kubelet.connection.lost:
+            self.loop.spawn(self._delete())
+            return
         self.kubelet.connection.once_heard(lambda: self.loop.spawn(self._delete()))
 
     def _start_component(self, arguments: dict[str, Any]) -> None:

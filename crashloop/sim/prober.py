@@ -195,7 +195,7 @@ class Prober:
             return
         is_startup = probe.kind is ProbeKind.STARTUP
         started = self.has_started(container, instance)
-        if instance.container_id in self.probed.failed or (is_startup and started):
+        if instance.container_id in self.probed.failed or (is_startup and started and self._behaviour.startup_ends):
             return
         if not is_startup and not started and self._behaviour.awaits_startup:
             self._plan(container, probe, instance)

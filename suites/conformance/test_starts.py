@@ -175,11 +175,11 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
 @requirement("OVH-23")
 def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
     yield PodScenario(
-        name="deleted-after-a-kubelet-restart",
+        name="deleted-beside-a-kubelet-restart",
         profile="max-1s",
         pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
         until=Until(at_least_s=46),
-        interventions=(at(5, InterventionKind.RESTART_KUBELET), at(11, InterventionKind.DELETE_POD)),
+        interventions=(at(8, InterventionKind.DELETE_POD, wait=False), at(8, InterventionKind.RESTART_KUBELET)),
     )
     starting = Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99)
     sidecar = Container(name="first", kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(starting,))

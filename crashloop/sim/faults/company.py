@@ -110,6 +110,7 @@ class CompanyFault(Fault):
         "does not look at a pod when a startup probe has succeeded",
         {"start_is_noticed": False},
     )
+    STARTUP_GOES_ON = "asks a startup probe on and on after it has succeeded", {"startup_ends": False}
     STARTUP_ENDS_UNDER_NEVER = (
         "ends the startup probe of a sidecar under Never with its first exit",
         {"startup_outlives_exits": "not under Never"},
