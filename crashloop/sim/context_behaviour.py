@@ -242,6 +242,8 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """States that a static pod has yet to run its init containers whose records were lost when it was restarted."""
     removes_deleted: str = "always"
     """Whether it removes the object of a deleted pod once that has ended: always, or not after a restart (of itself)."""
+    fails_done_at_restart: bool = False
+    """Rejects pods that have succeeded when it is restarted."""
     signals_waiting_sidecars: bool = True
     """Sends SIGTERM at once to the sidecars of a deleted pod some of whose sidecars have not run."""
 

@@ -254,6 +254,9 @@ class Kubelet:
                 sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
             if pod.is_static:
                 self._meddle_with_static(pod, writer)
+            if self.behaviour.fails_done_at_restart and writer.written.get("phase") == "Succeeded":
+                writer.state({**writer.written, "phase": "Failed", "reason": "OutOfpods"})
+                sync.worker.halt()
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())
