@@ -18,7 +18,7 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import counts_as_started
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost
+from crashloop.restarts.evidence import blind_spot, first_sign_ns, is_journal_lost
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.outages import may_be_old_ns
@@ -108,7 +108,11 @@ def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
     ),
 )
 def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
-    """The readiness probe of a container MUST be asked within 5 s after its startup probe has succeeded, whatever its period."""
+    """The readiness probe of a container MUST be asked within 5 s after its startup probe has succeeded, whatever its period.
+
+    Not judged within the first period after the kubelet met the pod: one that has started just now sleeps for a part of it
+    (pkg/kubelet/prober/worker.go@v1.37.1 run).
+    """
     for life in lives(case):
         by_kind = {each.kind: each for each in life.spec.probes}
         startup, readiness = by_kind.get(ProbeKind.STARTUP), by_kind.get(ProbeKind.READINESS)
@@ -117,6 +121,8 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
         started = next((each for each in answers_of(life.instance, startup) if not each.failed), None)
         ended_ns = case.recording.end_ns if life.instance.exit is None else life.instance.exit_ns
         if started is None or not started.had_ns or ended_ns is None:
+            continue
+        if started.had_ns - _met_ns(case, life.pod, started.had_ns) <= (readiness.period_s + 1) * 1e9:
             continue
         first = next((each.fact for each in answers_of(life.instance, readiness)), None)
         asked_ns = ended_ns if first is None or first.utc_ns is None else first.utc_ns
@@ -131,6 +137,12 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
             held = excuse(case, (started.had_ns, asked_ns), 0.0, late_s - ASKED_WITHIN_S)
             doubt = "Its journal may lack answers" if is_journal_lost(case, life.pod) else held
             yield fail_unless(doubt, sentence, *lines)
+
+
+def _met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
+    """When the kubelet of a moment met a pod: when that came, or when the kubelet started."""
+    began = (each.data.kubelet_started_ns for each in case.recording.nodes)
+    return max(first_sign_ns(pod), *(each for each in began if each is not None and each <= t_ns), 0)
 
 
 HEARD_WITHIN_S = 2.5
