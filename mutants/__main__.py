@@ -136,7 +136,7 @@ class Session:
             cluster=name,
         )
         try:
-            batch.record(self._judged, is_over=self._is_over)
+            batch.record(self._judged, known=self.store.controls().keys(), is_over=self._is_over)
         finally:
             batch.run.write_text(batch.run.summary_md, self.page())
 

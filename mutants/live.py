@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +15,14 @@ from crashloop.cluster.providers import owning_provider
 from crashloop.cluster.removal import remove
 from crashloop.errors import ClusterError
 from crashloop.profiles import load_profile
-from crashloop.run.judging import failure_of, judge_scenario, read_history, wait_until_sealed
+from crashloop.run.judging import failure_of, has_ended, is_sealed, judge_scenario, read_history
 from crashloop.run.planning import Declared
 from crashloop.rundir import RunDir, new_run_path
 from crashloop.spec.plan import Budgets, Plan
+from crashloop.waiting import pause
 from fixtures.owner import Owner, write_plan
 from mutants.mutant import MutantKubelet
-from mutants.planning import ITSELF, SUITE, Work, build_plan, name_for
+from mutants.planning import ITSELF, SUITE, Work, build_plan, name_for, to_judge
 from mutants.result import Seen
 
 _SCRIPT = """\
@@ -30,6 +31,7 @@ _SCRIPT = """\
 MUTANT={number} exec {kubelet} "$@"
 """
 
+LOOK_S = 0.5
 _CRASHES = ("panic: ", "fatal error: ")
 
 Judged = Callable[[Work, tuple[Seen, ...]], None]
@@ -79,24 +81,34 @@ class Batch:
         for work in self._works:
             _write_script(kubelets / f"mutant-{work.number}", work.number, kubelet.path)
 
-    def record(self, judged: Judged, *, is_over: Callable[[], bool]) -> None:
-        """Record, and hand over what was seen of each kubelet in turn; stops early when time is over.
+    def record(self, judged: Judged, *, known: Collection[str], is_over: Callable[[], bool]) -> None:
+        """Record, and hand over what was seen of each scenario as soon as it is sealed; stops early when time is over.
 
+        A scenario of a mutant is handed over once the kubelet without one was judged on it, here or before (`known`).
         Raises ClusterError if the recorder failed.
         """
-        owner = Owner(self.run.root, sys.stderr)
+        owner, left = (
+            Owner(self.run.root, sys.stderr),
+            [(work, each) for work in self._works for each in work.scenarios],
+        )
         owner.start()
         try:
-            for work in self._works:
-                for scenario in work.scenarios:
-                    wait_until_sealed(self.run, self._plan, name_for(scenario, work.number))
+            while left and not is_over():
+                due = to_judge(left, self._is_sealed, known)
+                for work, scenario in due:
+                    judged(work, (_seen(self.run, self._plan, work, scenario),))
+                left = [each for each in left if each not in due]
                 if (failure := failure_of(self.run)) is not None:
                     raise ClusterError(f"{self.run.root}: {failure.error}")
-                judged(work, tuple(_seen(self.run, self._plan, work, scenario) for scenario in work.scenarios))
-                if is_over():
-                    return
+                if not due:
+                    if has_ended(self.run):
+                        return
+                    pause(LOOK_S)
         finally:
             owner.end()
+
+    def _is_sealed(self, work: Work, scenario: str) -> bool:
+        return is_sealed(self.run.history(name_for(scenario, work.number)))
 
 
 def _seen(run: RunDir, plan: Plan, work: Work, scenario: str) -> Seen:

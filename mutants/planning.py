@@ -35,6 +35,16 @@ def name_for(scenario: str, number: int) -> str:
     return f"{scenario}--m{number}"
 
 
+def to_judge(
+    left: Sequence[tuple[Work, str]], is_sealed: Callable[[Work, str], bool], known: Collection[str]
+) -> list[tuple[Work, str]]:
+    """What is sealed of what is left; of mutants only where the kubelet without one was judged before (`known`), or just now."""
+    sealed = [each for each in left if is_sealed(*each)]
+    of_itself = [each for each in sealed if each[0].number == ITSELF]
+    awaited = {scenario for work, scenario in left if work.number == ITSELF} - set(known)
+    return of_itself or [each for each in sealed if each[1] not in awaited]
+
+
 def build_plan(
     works: Sequence[Work],
     declared: Iterable[Declared],

@@ -16,7 +16,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import START_SHARE_S
-from crashloop.model.pod_status import FAILED, SUCCEEDED, ended
+from crashloop.model.pod_status import FAILED, RUNNING, SUCCEEDED, ended
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (
     DEADLINE_EXCEEDED,
@@ -36,6 +36,7 @@ from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
 from crashloop.words import at_lines, seconds
 
+FINAL = (SUCCEEDED, FAILED)
 LATE_S = 5.0 + GRACE_PERIOD_S
 """startTime is rounded down to a second, the kubelet looks once a second, syncs, and gives containers their grace period."""
 
@@ -178,6 +179,30 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
     if lost is not None:
         return inconclusive(f"{seen}; the watch was lost meanwhile (history line {lost.line}).", last.line, lost.line)
     return _phase_doubted(case, pod, f"{seen}.", last, (last.line,))
+
+
+@checker(
+    "phase-agrees",
+    Need("statuses", 1, "status", "with containers", is_shown=False),
+    watch="a status",
+    once=True,
+    holds=Holds.ANY_PROGRAM,
+)
+def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A status MUST NOT state a final phase while a container runs by it, nor Running while an init container does.
+
+    Both are made of the same look at the runtime, so no delay on their way matters.
+    """
+    inits = {each.name for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar}
+    for pod in case.pods:
+        for status in pod.statuses:
+            running = [name for name, each in status.containers.items() if each.state.kind == "running"]
+            seen["statuses"] += bool(status.containers)
+            wrong = running if status.phase in FINAL else [each for each in running if each in inits]
+            if wrong and status.phase in (*FINAL, RUNNING):
+                what = "init container" if status.phase == RUNNING else "container"
+                said = f"a status says that the pod's phase is {status.phase} {at_lines([status.line])}"
+                yield fail(f'{said}; its {what} "{wrong[0]}" runs by it.', status.line)
 
 
 @checker("final-phase", Need("deleted_pods", 1, "deleted pod", is_shown=False), watch="the last phase")

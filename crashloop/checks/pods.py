@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.jobs import REACTS_WITHIN_S
-from crashloop.history.recording import MirrorEvent, PodHistory
+from crashloop.history.recording import Done, MirrorEvent, PodHistory
 from crashloop.model.owner import replacement_s, replaces_at_once
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import lost_watch, why_it_ended
+from crashloop.restarts.evidence import blind_spot, first_sign_ns, lost_watch, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import ran
 from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
 MIRROR_WITHIN_S = 30.0
@@ -81,6 +83,97 @@ def _mirror_back(case: Case, gone: MirrorEvent, back: MirrorEvent | None, stated
     )
     sentence = f"the mirror pod {said} its deletion {at_lines(lines)}; {seconds(MIRROR_WITHIN_S)} is the longest."
     yield fail_unless(doubt, sentence, *lines)
+
+
+GONE_WITHIN_S = 30.0
+"""From the end of the last container to the end of the pod's object: a sync, the volumes, a status, a request."""
+SIGNALLED_WITHIN_S = 10.0
+"""From the deletion to the exit of what exits on SIGTERM, on a host that has much to do."""
+
+
+@checker(
+    "gone",
+    Need("deleted", 1, "deleted pod", is_shown=False),
+    watch="the end of a pod",
+    holds=Holds.EVERY_POD,
+    about=lambda scenario: any(each.action == InterventionKind.DELETE_POD for each in scenario.interventions),
+)
+def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A pod that is deleted MUST be gone soon after the end of its containers, and what exits on SIGTERM MUST get that at once.
+
+    Not judged are static pods, and pods whose node may have had no control plane; of the second part, what waits for others that
+    ignore SIGTERM or have a preStop hook.
+    """
+    stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
+    for pod in case.pods if case.scenario.control_plane is None else ():
+        asked_ns = min((each.deletion_ns for each in pod.statuses if each.deletion_ns is not None), default=None)
+        if asked_ns is None or pod.mirrors or not case.scenario.pod.grace_s:
+            continue
+        ends_ns = asked_ns
+        for each in (one for spec in case.scenario.pod.containers for one in ran(pod, spec.name)[-1:]):
+            until_ns = case.recording.end_ns if each.exit is None else each.exit_ns or asked_ns
+            ends_ns = max(ends_ns, until_ns)
+            late_s = (until_ns - asked_ns) / 1e9
+            if late_s > SIGNALLED_WITHIN_S and not stubborn:
+                lines = tuple(fact.line for fact in (each.begun, each.exit) if fact)
+                ran_on = f"a container ran on for {seconds(late_s)} after the deletion of its pod {at_lines(lines)}"
+                unseen = unseen_exit(case, pod, asked_ns, until_ns) if each.exit is None else None
+                held = excuse(case, (asked_ns, until_ns), 0.0, late_s - SIGNALLED_WITHIN_S)
+                yield fail_unless(
+                    (unseen and f"Its end could have gone unseen: {unseen}") or held,
+                    f"{ran_on}; it exits on SIGTERM.",
+                    *lines,
+                )
+        seen["deleted"] += pod.deleted is not None
+        gone_ns = case.recording.end_ns if pod.deleted is None else pod.deleted.utc_ns or ends_ns
+        late_s = (gone_ns - ends_ns) / 1e9
+        if late_s > GONE_WITHIN_S:
+            lines = pod.statuses[-1].line, *((pod.deleted.line,) if pod.deleted else ())
+            there = f"a deleted pod was there {seconds(late_s)} after the end of its containers {at_lines(lines)}"
+            lost = lost_watch(case, asked_ns, gone_ns)
+            doubt = "The watch was lost meanwhile" if lost else None
+            held = excuse(case, (ends_ns, gone_ns), 0.0, late_s - GONE_WITHIN_S)
+            yield fail_unless(doubt or held, f"{there}; {seconds(GONE_WITHIN_S)} is the longest.", *lines)
+
+
+STARTED_WITHIN_S = 35.0
+"""From the end of the old one: the kubelet looks again after 10 s to 16 s, and this leaves room for a second look."""
+
+
+@checker("edited-in-turn", Need("edited", 1, "pod", "that began after an edit", is_shown=False), watch="a pod")
+def check_edited_in_turn(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A static pod whose file has changed MUST start again, and only once the one before has ended."""
+    edits = [each for each in case.recording.interventions if each.data.action == InterventionKind.EDIT_STATIC_POD]
+    seen["edited"] = len(case.pods) - 1
+    for before, after in pairwise(case.pods):
+        ended = [one.exit_ns for each in case.scenario.pod.containers for one in ran(before, each.name)[-1:]]
+        begun = [one for each in case.scenario.pod.containers for one in ran(after, each.name)[:1]]
+        first = min(begun, key=lambda each: each.begun_ns or 0, default=None)
+        if first is not None and any(each is None or each > (first.begun_ns or 0) for each in ended):
+            lines = first.lines[:1]
+            began = f"a container of the edited pod began {at_lines(lines)} while one of the pod before still ran"
+            unseen = unseen_exit(case, before, case.recording.begin_ns, first.begun_ns or 0) if None in ended else None
+            doubt = unseen and f"Its end could have gone unseen: {unseen}"
+            yield fail_unless(doubt, f"{began}; it was to wait for its end.", *lines)
+    if edits and not first_sign_ns(case.pods[-1]) > edits[-1].t_ns:
+        yield from _never_begun(case, edits[-1])
+
+
+def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
+    """That no pod was seen after the last edit, though the kubelet has looked again since the one before had ended."""
+    spots = []
+    from_ns = edit.t_ns
+    for each in case.scenario.pod.containers:
+        instances = ran(case.pods[-1], each.name)
+        from_ns = max(from_ns, *(one.exit_ns or case.recording.end_ns for one in instances[-1:]))
+        spots.append(blind_spot(case, case.pods[-1], instances, edit.t_ns, case.recording.end_ns))
+    waited_s = (case.recording.end_ns - from_ns) / 1e9
+    if waited_s > STARTED_WITHIN_S:
+        doubt = next(filter(None, spots), None) or excuse(
+            case, (from_ns, case.recording.end_ns), 0.0, waited_s - STARTED_WITHIN_S
+        )
+        unseen = f"no pod was seen for {seconds(waited_s)} after the end of the one whose file was edited"
+        yield fail_unless(doubt, f"{unseen} {at_lines([edit.line])}; it was to start.", edit.line)
 
 
 class _Moment(NamedTuple):
@@ -146,8 +239,8 @@ def check_pods_made(case: Case, seen: Seen) -> Iterator[Finding]:
     By the model that replaces an ended pod at once, each MUST be replaced within 15 s, by one pod.
     """
     within_s, most = case.number("within_s", WITHIN_S), int(case.number("most", MOST))
-    first_ns = _first_sign_ns(case.pods[0])
-    made = [each for each in case.pods if _first_sign_ns(each) <= first_ns + within_s * 1e9]
+    first_ns = first_sign_ns(case.pods[0])
+    made = [each for each in case.pods if first_sign_ns(each) <= first_ns + within_s * 1e9]
     seen.facts |= {"pods": len(made), "within_s": within_s}
     wrong = None
     if replaces_at_once(case.prediction.deviations):
@@ -167,7 +260,7 @@ def _not_replaced(case: Case) -> Finding | None:
     """The first pod that was not replaced by one other as soon as it had ended."""
     for before, after in zip(case.pods, (*case.pods[1:], None), strict=True):
         ended = next((each for each in before.statuses if each.phase in (SUCCEEDED, FAILED)), None)
-        next_ns = case.recording.end_ns if after is None else _first_sign_ns(after)
+        next_ns = case.recording.end_ns if after is None else first_sign_ns(after)
         appeared = after.statuses[0] if after is not None and after.statuses else None
         if appeared is not None and (ended is None or ended.line > appeared.line):
             line = appeared.line
@@ -176,9 +269,3 @@ def _not_replaced(case: Case) -> Finding | None:
             sentence = f"a pod that had ended {at_lines([ended.line])} was not replaced for {seconds(waited_s)}"
             return fail(f"{sentence}; it was to be replaced at once.", ended.line)
     return None
-
-
-def _first_sign_ns(pod: PodHistory) -> int:
-    """The first sign of a pod: of the API, or its sandbox."""
-    signs = [each.t_ns for each in pod.statuses[:1]] + [each.fact.utc_ns or 0 for each in pod.sandboxes[:1]]
-    return min((each for each in signs if each), default=0)

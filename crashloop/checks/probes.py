@@ -1,4 +1,4 @@
-"""Checkers of when a probe is asked: after its initial delay, at every start, and again once runtime and kubelet are back.
+"""Checkers of when a probe is asked, from its initial delay to the end of its pod, and of what has started by it.
 
 Theory of operation. A startup probe is asked at every start, and before every other probe of the container:
 pkg/kubelet/prober/worker.go@v1.37.1 doProbe begins anew with each container id, and the workers of liveness and readiness wait
@@ -9,18 +9,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from crashloop.checks.checker import Life, Need, Seen, checker, lives
+from crashloop.checks.checker import Life, Need, Seen, checker, lives, statements
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import answers_of
-from crashloop.checks.readiness import is_carried_over
+from crashloop.checks.probe_answers import answers_of, has_succeeded
+from crashloop.checks.readiness import probe_of
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done
+from crashloop.history.recording import Done, PodHistory
+from crashloop.history.statuses import StatusReport
+from crashloop.model.after_restart import counts_as_started
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost
+from crashloop.restarts.evidence import blind_spot, first_sign_ns, is_journal_lost
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
-from crashloop.spec.intervention import InterventionKind, down_s
-from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
+from crashloop.restarts.outages import may_be_old_ns
+from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
+from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
 
 EARLY_NS = 1_100_000_000
@@ -50,7 +54,7 @@ ASKED_WITHIN_S = 5.0
 
 @checker("startup-again", Need("restarts", 1, "restart", "with an answer"))
 def check_startup_again(case: Case, seen: Seen) -> Iterator[Finding]:
-    """The startup probe of a container MUST be asked at every start, and no other of its probes before it has succeeded."""
+    """The startup probe of a container MUST be asked at every start until it succeeds, and no other of its probes before that."""
     for life in lives(case):
         for probe in (each for each in life.spec.probes if each.kind is ProbeKind.STARTUP):
             seen["restarts"] += life.number > 0 and any(answers_of(life.instance, probe))
@@ -64,7 +68,14 @@ def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         lines = instance.lines[:1]
         unasked = f"the startup probe was not asked in {life.name} {at_lines(lines)}"
         yield fail_unless(doubt, f"{unasked}; it was due at every start.", *lines)
-    succeeded_ns = next((each.fact.utc_ns for each in answers if not each.failed), None)
+    succeeded = next((each for each in answers if not each.failed), None)
+    again = next((each for each in answers if succeeded and each.number > succeeded.number), None)
+    if succeeded is not None and again is not None:
+        lines = (succeeded.fact.line, again.fact.line)
+        yield fail(
+            f"the startup probe of {life.name} was asked again after it had succeeded {at_lines(lines)}.", *lines
+        )
+    succeeded_ns = succeeded.fact.utc_ns if succeeded is not None else None
     for other in (each for each in life.spec.probes if each.kind is not ProbeKind.STARTUP):
         first = next((each.fact for each in answers_of(instance, other)), None)
         if first is None or first.utc_ns is None:
@@ -86,6 +97,101 @@ def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
     if had_s <= due_s:
         return f"It had {seconds(had_s)} for that"
     return excuse(case, (begun_ns, ended_ns), 0.0, had_s - due_s)
+
+
+@checker(
+    "readiness-after-start",
+    Need("starts", 1, "start", "with a readiness probe behind a startup probe"),
+    about=lambda scenario: any(
+        {ProbeKind.STARTUP, ProbeKind.READINESS} <= {each.kind for each in container.probes}
+        for container in scenario.pod.containers
+    ),
+)
+def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The readiness probe of a container MUST be asked within 5 s after its startup probe has succeeded, whatever its period.
+
+    Not judged within the first period after the kubelet met the pod: one that has started just now sleeps for a part of it
+    (pkg/kubelet/prober/worker.go@v1.37.1 run).
+    """
+    for life in lives(case):
+        by_kind = {each.kind: each for each in life.spec.probes}
+        startup, readiness = by_kind.get(ProbeKind.STARTUP), by_kind.get(ProbeKind.READINESS)
+        if startup is None or readiness is None or readiness.initial_delay_s:
+            continue
+        started = next((each for each in answers_of(life.instance, startup) if not each.failed), None)
+        ended_ns = case.recording.end_ns if life.instance.exit is None else life.instance.exit_ns
+        if started is None or not started.had_ns or ended_ns is None:
+            continue
+        if started.had_ns - _met_ns(case, life.pod, started.had_ns) <= (readiness.period_s + 1) * 1e9:
+            continue
+        first = next((each.fact for each in answers_of(life.instance, readiness)), None)
+        asked_ns = ended_ns if first is None or first.utc_ns is None else first.utc_ns
+        seen["starts"] += first is not None
+        late_s = (asked_ns - started.had_ns) / 1e9
+        if late_s > ASKED_WITHIN_S:
+            lines = (started.fact.line, *((first.line,) if first is not None else ()))
+            sentence = (
+                f"the readiness probe of {life.name} was not asked for {seconds(late_s)} after its startup probe had succeeded "
+                f"{at_lines(lines)}; {seconds(ASKED_WITHIN_S)} is the longest."
+            )
+            held = excuse(case, (started.had_ns, asked_ns), 0.0, late_s - ASKED_WITHIN_S)
+            doubt = "Its journal may lack answers" if is_journal_lost(case, life.pod) else held
+            yield fail_unless(doubt, sentence, *lines)
+
+
+def _met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
+    """When the kubelet of a moment met a pod: when that came, or when the kubelet started."""
+    began = (each.data.kubelet_started_ns for each in case.recording.nodes)
+    return max(first_sign_ns(pod), *(each for each in began if each is not None and each <= t_ns), 0)
+
+
+HEARD_WITHIN_S = 2.5
+"""From the request to delete a pod to the last question of a probe that ends with that."""
+SILENT_PERIODS = 3
+"""So many periods without a question are no chance."""
+
+
+@checker(
+    "probes-at-end",
+    Need("asked", 2, "question", "of a readiness probe while its pod ended"),
+    Need("silent", 1, "life", "with a probe that ended with its pod"),
+)
+def check_probes_at_end(case: Case, seen: Seen) -> Iterator[Finding]:
+    """While a pod ends, readiness probes of what runs MUST go on, and liveness and startup probes MUST NOT.
+
+    Judged up to the moment at which the journals were read, `read_after_s` after the request.
+    """
+    for done in case.recording.interventions:
+        read_s = read_after_s(done.data.arguments)
+        if not done.ok or not read_s or done.data.action != InterventionKind.DELETE_POD:
+            continue
+        for life in lives(case):
+            instance, until_ns = life.instance, done.t_ns + round(read_s * 1e9)
+            exit_ns = instance.exit_ns or case.recording.end_ns
+            if life.pod is case.pods[-1] and (instance.start_ns or until_ns) < done.t_ns and exit_ns > until_ns:
+                yield from _at_the_end(case, seen, life, done, until_ns)
+
+
+def _at_the_end(case: Case, seen: Seen, life: Life, done: Done, until_ns: int) -> Iterator[Finding]:
+    """What was asked of one life from the request to delete its pod to the reading of its journal."""
+    from_ns = done.t_ns + round(HEARD_WITHIN_S * 1e9)
+    lost = "Its journal may lack answers" if is_journal_lost(case, life.pod) else None
+    for probe in life.spec.probes:
+        asked = [each.fact for each in answers_of(life.instance, probe) if (each.fact.utc_ns or 0) > from_ns]
+        if probe.kind is ProbeKind.READINESS:
+            seen["asked"] += len(asked)
+            if not asked and until_ns - from_ns > SILENT_PERIODS * probe.period_s * 1e9:
+                held = excuse(case, (from_ns, until_ns), 0.0, (until_ns - from_ns) / 1e9 - probe.period_s)
+                unasked = f"the readiness probe of {life.name} was not asked again once its pod was being deleted"
+                yield fail_unless(lost or held, f"{unasked} {at_lines([done.line])}; it ran on.", done.line)
+            continue
+        seen["silent"] += not asked
+        if asked:
+            lines, last_ns = (done.line, asked[-1].line), asked[-1].utc_ns or 0
+            late_s = (last_ns - done.t_ns) / 1e9
+            went_on = f"the {probe.kind} probe of {life.name} was asked {seconds(late_s)} after the deletion of its pod"
+            held = excuse(case, (done.t_ns, last_ns), 0.0, late_s - HEARD_WITHIN_S)
+            yield fail_unless(held, f"{went_on} {at_lines(lines)}; it was to end with that.", *lines)
 
 
 ASKED_AGAIN_S = 15.0
@@ -168,3 +274,73 @@ def _why_unasked(case: Case, from_ns: int, until_ns: int) -> str | None:
 def _lives_at(instance: Instance, t_ns: int) -> bool:
     start_ns, exit_ns = instance.start_ns, instance.exit_ns
     return start_ns is not None and start_ns <= t_ns and (exit_ns is None or exit_ns >= t_ns)
+
+
+@checker(
+    "started-truth",
+    Need("statuses", 1, "statement", "about a running container", is_shown=False),
+    watch="a status",
+    once=True,
+)
+def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
+    """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
+
+    What is said of one that waits is judged where a status shows it.
+    """
+    ended = 0
+    for pod, spec, status, report in statements(case):
+        # Nobody promises what is said of ephemeral containers, nor while a hook runs.
+        if spec.kind is ContainerKind.EPHEMERAL or spec.post_start:
+            continue
+        runs, probe = report.state.kind == "running", probe_of(spec, ProbeKind.STARTUP)
+        seen["statuses"] += runs
+        ended += not runs and bool(report.container_id)
+        stated = "has started" if report.started else "has not started"
+        said = f'a status says that "{spec.name}" {stated} {at_lines([status.line])}'
+        if report.started and not runs:
+            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
+        elif report.started and probe is not None:
+            yield from _started_early(case, pod, spec, probe, status)
+        elif not report.started and runs and probe is None:
+            yield fail(f"{said}; it runs and has no startup probe.", status.line)
+    seen.facts |= {"running": seen["statuses"], "ended": ended}
+
+
+def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
+    """Whether an instance counts as started for the one before it: killed after a start, and not asked by then itself."""
+    before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
+    if before is None:
+        return False
+    had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
+    was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
+    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
+    if not counts_as_started(had_started, was_killed, case.prediction.deviations):
+        return False
+    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns
+
+
+def _is_taken_back(pod: PodHistory, spec: Container, instance: Instance, status: StatusReport) -> bool:
+    """Whether an earlier status says of the same instance that it has not started."""
+    before = (each.containers.get(spec.name) for each in pod.statuses if each.t_ns < status.t_ns)
+    return any(each is not None and each.container_id == instance.container_id and not each.started for each in before)
+
+
+def _started_early(
+    case: Case, pod: PodHistory, spec: Container, probe: Probe, status: StatusReport
+) -> Iterator[Finding]:
+    """Started before a success of the startup probe in the life that the status shows."""
+    shown = status.containers[spec.name].container_id
+    for instance in ran(pod, spec.name):
+        if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
+            continue
+        if not _is_taken_back(pod, spec, instance, status) and is_carried_over(
+            case, pod, spec, instance, probe, status.t_ns
+        ):
+            continue
+        lines = (*instance.lines[:1], status.line)
+        sentence = (
+            f'a status says that instance {instance.ordinal} of "{spec.name}" has started {at_lines(lines)}; '
+            "its startup probe had not succeeded once."
+        )
+        lost = instance.journal_started is None or is_journal_lost(case, pod)
+        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)

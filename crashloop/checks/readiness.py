@@ -34,18 +34,17 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import CONTAINERS_READY, INITIALIZED, READY, StatusReport
-from crashloop.model.after_restart import counts_as_started, probes_go_on
+from crashloop.model.after_restart import probes_go_on
 from crashloop.model.gates import is_enabled
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
+from crashloop.restarts.outages import may_lag_ns, settled_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.profile import RESTART_ALL_GATE
-from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
 WITHIN_NS = 1_000_000_000
@@ -56,13 +55,19 @@ WITHIN_NS = 1_000_000_000
     "ready-conditions", Need("statuses", 1, "status", f"with {CONTAINERS_READY}"), once=True, holds=Holds.ANY_PROGRAM
 )
 def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
-    """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then."""
+    """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then.
+
+    Of a pod that has ended both are False, whatever is said of its containers.
+    """
     asked = [each for each in case.scenario.pod.containers if _has_readiness(each)]
     for pod in case.pods:
         for status in pod.statuses:
             if status.containers_ready is not None and _goes_on(status):
                 seen["statuses"] += 1
                 yield from _wrong_conditions(status, asked)
+            elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
+                said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
+                yield fail(f"{said}; it has ended.", status.line)
 
 
 def _wrong_conditions(status: StatusReport, asked: list[Container]) -> Iterator[Finding]:
@@ -89,18 +94,36 @@ def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
 
     Judged of regular containers and sidecars of pods that have not ended and that nobody deletes.
     """
-    for _, spec, status, report in statements(case):
-        if not _has_readiness(spec) or _probe(spec, ProbeKind.READINESS) is not None or not _goes_on(status):
+    for pod, spec, status, report in statements(case):
+        if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not _goes_on(status):
             continue
         runs = report.state.kind == "running"
         seen["statuses"] += runs
         seen["restarted"] += runs and report.restart_count > 0
         seen["down"] += not runs
         yield from _ready_without_running(spec, status)
-        if runs and report.started and not report.ready and _probe(spec, ProbeKind.STARTUP) is None:
-            said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
-            yield fail(f"{said}; it runs, has started and has no readiness probe.", status.line)
+        if runs and not report.ready:
+            yield from _unready(case, pod, spec, status)
     seen.facts["running"] = seen["statuses"]
+
+
+def _unready(case: Case, pod: PodHistory, spec: Container, status: StatusReport) -> Iterator[Finding]:
+    """Not ready though it has started; behind a startup probe, for longer than the next status takes to say so."""
+    startup, report = probe_of(spec, ProbeKind.STARTUP), status.containers[spec.name]
+    said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
+    if startup is None:
+        if report.started:
+            yield fail(f"{said}; it runs, has started and has no readiness probe.", status.line)
+        return
+    known = (each for each in pod.instances(spec.name) if each.container_id == report.container_id)
+    answers = (each for instance in known for each in answers_of(instance, startup))
+    had_ns = next((each.had_ns for each in answers if not each.failed), 0)
+    newer = next((each.t_ns for each in pod.statuses if each.line > status.line), case.recording.end_ns)
+    since_ns = max(status.t_ns, had_ns)
+    if had_ns and newer - since_ns > may_lag_ns(case, since_ns, newer):
+        stood = f"that stood for {seconds((newer - since_ns) / 1e9)} after its startup probe had succeeded"
+        doubt = "The watch was lost meanwhile" if lost_watch(case, since_ns, newer) else None
+        yield fail_unless(doubt, f"{said}; {stood}, and it has no readiness probe.", status.line)
 
 
 def _has_readiness(spec: Container) -> bool:
@@ -108,7 +131,7 @@ def _has_readiness(spec: Container) -> bool:
     return spec.kind is ContainerKind.REGULAR or spec.is_sidecar
 
 
-def _probe(spec: Container, kind: ProbeKind) -> Probe | None:
+def probe_of(spec: Container, kind: ProbeKind) -> Probe | None:
     return next((each for each in spec.probes if each.kind is kind), None)
 
 
@@ -156,13 +179,14 @@ def check_ready_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     later: set[tuple[str, int]] = set()
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            probe = _probe(spec, ProbeKind.READINESS)
+            probe = probe_of(spec, ProbeKind.READINESS)
             for status, newer, life in _reported(case, pod, spec, probe) if probe is not None else ():
                 seen["statuses"] += 1
                 seen["resets"] += life.made_room is not None
                 if life.successes_before and _ready_since_ns(life.instance, status) is not None:
                     later.add((spec.name, life.instance.ordinal))
-                if life.made_room is None or probes_go_on(case.prediction.deviations):
+                release = case.in_force_at(status.t_ns).version.release
+                if life.made_room is None or probes_go_on(spec, release, case.prediction.deviations):
                     yield from _wrong_readiness(case, pod, spec, life, status, newer)
             for status in pod.statuses:
                 yield from _ready_without_running(spec, status)
@@ -258,76 +282,6 @@ def _turned_by(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, u
     return found if is_ready is ready else None
 
 
-@checker(
-    "started-truth",
-    Need("statuses", 1, "statement", "about a running container", is_shown=False),
-    watch="a status",
-    once=True,
-)
-def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
-    """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
-
-    What is said of one that waits is judged where a status shows it.
-    """
-    ended = 0
-    for pod, spec, status, report in statements(case):
-        # Nobody promises what is said of ephemeral containers, nor while a hook runs.
-        if spec.kind is ContainerKind.EPHEMERAL or spec.post_start:
-            continue
-        runs, probe = report.state.kind == "running", _probe(spec, ProbeKind.STARTUP)
-        seen["statuses"] += runs
-        ended += not runs and bool(report.container_id)
-        stated = "has started" if report.started else "has not started"
-        said = f'a status says that "{spec.name}" {stated} {at_lines([status.line])}'
-        if report.started and not runs:
-            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
-        elif report.started and probe is not None:
-            yield from _started_early(case, pod, spec, probe, status)
-        elif not report.started and runs and probe is None:
-            yield fail(f"{said}; it runs and has no startup probe.", status.line)
-    seen.facts |= {"running": seen["statuses"], "ended": ended}
-
-
-def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
-    """Whether an instance counts as started for the one before it: killed after a start, and not asked by then itself."""
-    before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
-    if before is None:
-        return False
-    had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
-    was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
-    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
-    if not counts_as_started(had_started, was_killed, case.prediction.deviations):
-        return False
-    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns
-
-
-def _is_taken_back(pod: PodHistory, spec: Container, instance: Instance, status: StatusReport) -> bool:
-    """Whether an earlier status says of the same instance that it has not started."""
-    before = (each.containers.get(spec.name) for each in pod.statuses if each.t_ns < status.t_ns)
-    return any(each is not None and each.container_id == instance.container_id and not each.started for each in before)
-
-
-def _started_early(
-    case: Case, pod: PodHistory, spec: Container, probe: Probe, status: StatusReport
-) -> Iterator[Finding]:
-    """Started before a success of the startup probe in the life that the status shows."""
-    shown = status.containers[spec.name].container_id
-    for instance in ran(pod, spec.name):
-        if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
-            continue
-        if not _is_taken_back(pod, spec, instance, status) and is_carried_over(
-            case, pod, spec, instance, probe, status.t_ns
-        ):
-            continue
-        lines = (*instance.lines[:1], status.line)
-        sentence = (
-            f'a status says that instance {instance.ordinal} of "{spec.name}" has started {at_lines(lines)}; '
-            "its startup probe had not succeeded once."
-        )
-        lost = instance.journal_started is None or is_journal_lost(case, pod)
-        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)
-
-
 class _InitializedDue(NamedTuple):
     """What Initialized is to be, and why: the end of a sentence, and a further line that it rests on."""
 
@@ -372,7 +326,7 @@ def _initialized_due(
             return _InitializedDue(True, f'"{each.name}" has started')
     inits = [each for each in containers if each.kind is ContainerKind.INIT]
     undone = [each for each in inits if not _is_done(each, status)]
-    if not undone and any(_probe(each, ProbeKind.STARTUP) for each in inits):
+    if not undone and any(probe_of(each, ProbeKind.STARTUP) for each in inits):
         return None  # between the success of a sidecar's startup probe and the next status that is made it may be False still
     if not undone:
         return _InitializedDue(True, "its init containers are done" if inits else "it has no init containers")

@@ -83,10 +83,13 @@ def shown_exit_code(exit_code: int | None, deviations: frozenset[str] = DOCUMENT
     return KILLED if RESTART_ALL_HIDES_EXIT_CODE in deviations else exit_code
 
 
-def probes_go_on(deviations: frozenset[str] = DOCUMENTED) -> bool:
-    """Whether a container that had exited for good is probed again once RestartAllContainers has started it."""
+def probes_go_on(container: Container, release: tuple[int, int], deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether a container that had exited for good is probed again once RestartAllContainers has started it.
+
+    From 1.37 on (kubernetes/kubernetes#138930) only a probe of its own that has gone on keeps another one from that.
+    """
     # "Probes became active again" -- KEP-5532, Restart Phases
-    return RESTART_ALL_LOSES_PROBES not in deviations
+    return RESTART_ALL_LOSES_PROBES not in deviations or (release >= (1, 37) and len(container.probes) == 1)
 
 
 def may_be_hidden(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:

@@ -235,8 +235,10 @@ def _container(container: Container, scenario: PodScenario, image: str, *, last_
         manifest["imagePullPolicy"] = container.image.policy.value
     if container.env:
         manifest["env"] = [_variable(each, scenario) for each in container.env]
-    if container.post_start:
-        manifest["lifecycle"] = {"postStart": {"exec": {"command": hook_command(container)}}}
+    hooks = {"postStart": hook_command(container)} if container.post_start else {}
+    hooks |= {"preStop": ["sleep", str(container.pre_stop_s)]} if container.pre_stop_s else {}
+    if hooks:
+        manifest["lifecycle"] = {name: {"exec": {"command": command}} for name, command in hooks.items()}
     if container.restarts_on_resize:
         manifest["resizePolicy"] = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
     if container.restart_policy is not None:

@@ -26,7 +26,7 @@ from crashloop.record.pod_progress import DueSignal
 from crashloop.record.pods import Pods
 from crashloop.record.site import KUBELET_ANSWERS_S, RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s
+from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s, read_after_s
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.scenario import POKE_EVERY_S
 from crashloop.waiting import wait_until
@@ -105,7 +105,9 @@ class Interventions:
             InterventionKind.RESIZE: self._resize,
             InterventionKind.RECREATE_POD: lambda watched, _: pods.recreate(watched),
             InterventionKind.DELETE_POD: lambda watched, given: (
-                pods.delete_gracefully(watched) if given.get("wait", True) else pods.request_deletion(watched)
+                pods.delete_gracefully(watched, read_after_s=read_after_s(given))
+                if given.get("wait", True)
+                else pods.request_deletion(watched)
             ),
             InterventionKind.EDIT_STATIC_POD: lambda watched, _: pods.edit(watched),
             InterventionKind.DELETE_MIRROR_POD: lambda watched, _: pods.delete_mirror(watched),

@@ -22,8 +22,7 @@ from crashloop.record.event_router import PodRecording
 from crashloop.record.pod_dependencies import ScenarioImages
 from crashloop.record.pod_progress import JobCounts
 from crashloop.record.site import RecordingSite
-from crashloop.spec.pod import GRACE_PERIOD_S
-from crashloop.waiting import wait_until
+from crashloop.waiting import pause, wait_until
 
 ACCEPTED_WITHIN_S = 30.0
 GONE_WITHIN_S = 30.0
@@ -76,23 +75,28 @@ class Pods:
         self._remove(watched)
         self.create(watched)
 
-    def delete_gracefully(self, watched: PodRecording) -> None:
-        """Read the pod out and delete it; returns once it is gone."""
-        self._remove(watched)
+    def delete_gracefully(self, watched: PodRecording, *, read_after_s: float = 0.0) -> None:
+        """Read the pod out and delete it; returns once it is gone. It is read so long after the request, or before it."""
+        self._remove(watched, read_after_s)
         watched.pod_deleted = True
 
     def request_deletion(self, watched: PodRecording) -> None:
         """Delete it, without waiting for anything."""
-        self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)
+        self._api.delete_pod(self._namespace, watched.name, grace_s=watched.scenario.pod.grace_s)
         watched.pod_deleted = True
 
-    def _remove(self, watched: PodRecording) -> None:
-        self.read_out(watched)
-        self._api.delete_pod(self._namespace, watched.name, grace_s=GRACE_PERIOD_S)
+    def _remove(self, watched: PodRecording, read_after_s: float = 0.0) -> None:
+        grace_s = watched.scenario.pod.grace_s
+        if not read_after_s:
+            self.read_out(watched)
+        self._api.delete_pod(self._namespace, watched.name, grace_s=grace_s)
+        if read_after_s:
+            pause(read_after_s)
+            self.read_out(watched)
         wait_until(
             f"pod {watched.name} to be gone",
             lambda: not self._api.has_pod(self._namespace, watched.name),
-            timeout_s=GONE_WITHIN_S,
+            timeout_s=GONE_WITHIN_S + grace_s,
         )
 
     def delete(self, watched: PodRecording) -> None:
@@ -221,6 +225,8 @@ class StaticPods(Pods):
     def __init__(self, site: RecordingSite) -> None:
         super().__init__(site)
         self._revision = 0
+        self._read = ""
+        """The pod that was read out for its last edit."""
 
     def create(self, watched: PodRecording) -> None:
         """Write the scenario's file. Raises ClusterError."""
@@ -229,7 +235,9 @@ class StaticPods(Pods):
 
     def edit(self, watched: PodRecording) -> None:
         """Read the pod out, and change its file. Raises ClusterError."""
-        self.read_out(watched)
+        if watched.pods and watched.newest_pod != self._read:
+            self._read = watched.newest_pod
+            self.read_out(watched)
         self._revision += 1
         self._write(watched)
 

@@ -156,9 +156,20 @@ def stated_until_ns(case: Case, pod: PodHistory) -> int:
     return min((*edits, *stops, case.recording.end_ns))
 
 
+def first_sign_ns(pod: PodHistory) -> int:
+    """The first sign of a pod: of the API, or its sandbox; 0 if there is none."""
+    signs = [each.t_ns for each in pod.statuses[:1]] + [each.fact.utc_ns or 0 for each in pod.sandboxes[:1]]
+    return min((each for each in signs if each), default=0)
+
+
 def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:
-    """The interventions that ended a pod: each pod is ended by the next that makes another, the last perhaps for good."""
-    done, number = case.recording.interventions, next(n for n, each in enumerate(case.pods) if each is pod)
-    yield from [each for each in done if each.data.action in MAKE_ANOTHER_POD][number : number + 1]
+    """The interventions that ended a pod: each pod is ended by the next that makes another, the last perhaps for good.
+
+    One that makes another while the pod before still ends has made none that was ever seen.
+    """
+    done, begun_ns = case.recording.interventions, first_sign_ns(pod)
+    made = [each for each in done if each.data.action in MAKE_ANOTHER_POD]
+    before = 0 if pod is case.pods[0] else sum(each.t_ns < begun_ns for each in made)
+    yield from made[before : before + 1]
     if pod is case.pods[-1]:
         yield from (each for each in done if each.data.action == InterventionKind.DELETE_POD)

@@ -51,7 +51,7 @@ def wait_until_sealed(run: RunDir, plan: Plan, scenario: str) -> None:
     history = run.history(scenario)
     wait_until(
         f"history of {scenario} to be complete",
-        lambda: is_sealed(history) or _recorder_has_ended(run),
+        lambda: is_sealed(history) or has_ended(run),
         timeout_s=BRING_UP_S + longest_s(plan),
         every_s=0.2,
         last_seen=lambda: f"{history.name}: {_size(history)} bytes; recorder: {_state(run)}",
@@ -74,7 +74,8 @@ def is_sealed(history: Path) -> bool:
         return False
 
 
-def _recorder_has_ended(run: RunDir) -> bool:
+def has_ended(run: RunDir) -> bool:
+    """Whether the recorder has ended, for whatever reason."""
     state = _state(run)
     return state is not None and (state.state in ("done", "failed", "interrupted") or not psutil.pid_exists(state.pid))
 

@@ -206,8 +206,6 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Asks liveness probes of the first instance only."""
     awaits_startup: bool = True
     """Whether the other probes wait for the success of the startup probe."""
-    adds_all_workers: bool = False
-    """Gives every probe its worker again after RestartAllContainers, as KEP-5532 has it."""
 
     # How it restarts (sync.py)
     keeps_exited: int = 1
@@ -321,9 +319,13 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     counts_after_0: bool = True
     """Counts restarts after an exit with 0."""
     count_survives_restart: bool = True
+    counts_beyond_records: bool = True
+    """Goes on counting restarts of a container whose records the runtime has lost, by its logs."""
     ready_while_waiting: bool = False
-    running_in_init: bool = False
-    """States the phase Running while init containers go on."""
+    running_in_init: str = "never"
+    """When it states the phase Running while init containers go on: never, always, or again (in another sandbox)."""
+    final_awaits_ends: bool = True
+    """States a final phase only when no container runs any more."""
     last_state_behind: bool = False
     """States as the last end of a container the one before it."""
     states_late_ns: int = 0

@@ -171,7 +171,8 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     initialized: str = "true"
     """The condition Initialized: true, at once (from the first status on), or not in delays (False while a container waits)."""
     ready_condition: str = "true"
-    """The conditions Ready and ContainersReady: true, stays (once True), any (one container is enough), or never again."""
+    """The conditions Ready and ContainersReady: true, stays (once True), to the end (once True, of a pod that has ended as well),
+    any (one container is enough), or never again."""
 
 
 class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
@@ -215,6 +216,36 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     probe_grace: str = "its own"
     """The grace period where pod and probe have one: its own, the pod's, the longer, the shorter, or none. Or its own for
     every kill, or 30 s for every kill."""
+    hook_in_grace: bool = True
+    """Takes the time of a preStop hook off the grace period."""
+
+    # When probes begin and end (prober.py)
+    adds_workers: str = "by release"
+    """Which probes have their workers again after RestartAllContainers: by release, all (as KEP-5532 has it), or those of the
+    containers before the first that has one."""
+    readiness_follows_start: bool = True
+    """Asks a readiness probe as soon as the startup probe has succeeded, whatever its period."""
+    start_is_noticed: bool = True
+    """Looks at the pod when a startup probe has succeeded."""
+    startup_ends: bool = True
+    """Asks a startup probe no more once it has succeeded."""
+    startup_outlives_exits: str = "always"
+    """Whether a startup probe goes on after an exit of its sidecar: always, or not under Never."""
+    probes_at_end: str = "readiness"
+    """The probes that go on while their pod ends: readiness, none, or all."""
+
+    # Static pods and deleted ones (owner_player.py, statements.py, director.py, sync.py)
+    edited_static: str = "in turn"
+    """When an edited static pod begins: in turn (after the end of the one before), beside it, or stuck if twice (never, if it was
+    edited again meanwhile)."""
+    forgets_static_init: bool = False
+    """States that a static pod has yet to run its init containers whose records were lost when it was restarted."""
+    removes_deleted: str = "always"
+    """Whether it removes the object of a deleted pod once that has ended: always, or not after a restart (of itself)."""
+    fails_done_at_restart: bool = False
+    """Rejects pods that have succeeded when it is restarted."""
+    signals_waiting_sidecars: bool = True
+    """Sends SIGTERM at once to the sidecars of a deleted pod some of whose sidecars have not run."""
 
     # What is said of probed containers (prober.py, statements.py)
     ready_after: str = "successThreshold"

@@ -21,7 +21,7 @@ from crashloop.sim.runtime import Runtime
 from crashloop.sim.status_manager import StatusWriter
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
-from crashloop.spec.intervention import Intervention, InterventionKind, down_s
+from crashloop.spec.intervention import Intervention, InterventionKind, down_s, read_after_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics
 
@@ -135,7 +135,9 @@ class ScenarioPlayer:
             InterventionKind.KILL_SANDBOX: lambda _: self.loop.spawn(self._kill_sandbox()),
             InterventionKind.REMOVE_CONTAINER: self._remove_container,
             InterventionKind.DELETE_POD: lambda given: (
-                self.loop.spawn(self._delete()) if given.get("wait", True) else self._request_deletion()
+                self.loop.spawn(self._delete(read_after_s(given)))
+                if given.get("wait", True)
+                else self._request_deletion()
             ),
             InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
             InterventionKind.DELETE_MIRROR_POD: lambda _: self._delete_mirror(),
@@ -218,12 +220,17 @@ class ScenarioPlayer:
         yield from self._delete()
         self.pod, self._writer = self._create()
 
-    def _delete(self) -> Steps:
+    def _delete(self, read_s: float = 0.0) -> Steps:
         old = self.pod
-        self._read_out()
+        if not read_s:
+            self._read_out()
         yield self.host.takes_ms(REQUEST_MS)
         self._writer.mark_deleting()
+        if read_s:
+            self.loop.after(int(read_s * 1e9), self._read_out)
         yield from self.kubelet.delete(old)
+        if self.kubelet.behaviour.removes_deleted != "always" and self.kubelet.was_restarted:
+            return
         self.tape.api(self._writer.delivered_ns, Kind.DELETED, {"resource_version": "9999"}, old.uid)
 
     def _edit(self) -> Steps:
@@ -236,6 +243,9 @@ class ScenarioPlayer:
         """The object says so at once; the kubelet acts when it has heard of it. Nobody reads the journals."""
         self._writer.mark_deleting()
         self._unread = True
+        if not self.kubelet.connection.lost:
+            self.loop.spawn(self._delete())
+            return
         self.kubelet.connection.once_heard(lambda: self.loop.spawn(self._delete()))
 
     def _start_component(self, arguments: dict[str, Any]) -> None:

@@ -70,10 +70,12 @@ class Kubelet:
         self._turns = Turns()
         self._pid = FIRST_PID
         self.up = False
+        self.was_restarted = False
         self.has_network = True
         """As it sees it: what the runtime says is asked every few seconds."""
         self.backoffs = self._new_backoffs()
         runtime.kills_hard = behaviour.kills_hard
+        runtime.hook_in_grace = behaviour.hook_in_grace
         runtime.on_change = self._changed
         runtime.on_create = self._created
         runtime.on_start = self._started
@@ -113,6 +115,7 @@ class Kubelet:
 
     def restart(self, down_ns: int) -> None:
         """The process goes, and comes back later with an empty memory, and with what was written last."""
+        self.was_restarted = True
         lingers_ns = min(self.behaviour.lingers_ns, down_ns // 2)
         if lingers_ns:
             self.loop.after(lingers_ns, self._stop)
@@ -251,6 +254,9 @@ class Kubelet:
                 sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
             if pod.is_static:
                 self._meddle_with_static(pod, writer)
+            if self.behaviour.fails_done_at_restart and writer.written.get("phase") == "Succeeded":
+                writer.state({**writer.written, "phase": "Failed", "reason": "OutOfpods"})
+                sync.worker.halt()
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())

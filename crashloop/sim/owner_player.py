@@ -253,6 +253,9 @@ class StaticPlayer(ScenarioPlayer):
 
     _mirror = ""
     """Uid of the mirror pod."""
+    _is_ending = False
+    """Whether a pod whose file was edited has not made room for the next one yet."""
+    _is_stuck = False
 
     def _accept(self, pod: SimPod) -> None:
         """The recorder has written a file; the API server learns of the pod by its mirror pod."""
@@ -290,11 +293,20 @@ class StaticPlayer(ScenarioPlayer):
 
     def _edit(self) -> Steps:
         """The kubelet says nothing more of the old pod, ends it, and comes back to the new one later."""
-        old, writer = self.pod, self._writer
+        old, writer, how = self.pod, self._writer, self.kubelet.behaviour.edited_static
+        if self._is_ending:
+            self._is_stuck = how == "stuck if twice"
+            return
+        self._is_ending = True
         self._read_out()
         writer.close()
         yield self.host.takes_ms(REQUEST_MS)
-        yield from self.kubelet.delete(old)
-        yield self.host.takes_ms(RETRY_MS)
+        if how == "beside":
+            self.loop.spawn(self.kubelet.delete(old))
+        else:
+            yield from self.kubelet.delete(old)
+            yield self.host.takes_ms(RETRY_MS)
         self._show(old, "deleted", writer.delivered_ns)
-        self.pod, self._writer = self._create()
+        self._is_ending = False
+        if not self._is_stuck:
+            self.pod, self._writer = self._create()

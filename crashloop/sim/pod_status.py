@@ -76,7 +76,7 @@ def stated_phase(
     behaviour = policies.behaviour
     if past_deadline and behaviour.deadline == "stated only":
         return "Failed"
-    if phase in TERMINAL and (view.running() or behaviour.never_ends):
+    if phase in TERMINAL and ((view.running() and behaviour.final_awaits_ends) or behaviour.never_ends):
         return before
     by_sidecars = _phase_by_sidecars(pod, view, behaviour, phase)
     if by_sidecars is not None:
@@ -91,7 +91,8 @@ def stated_phase(
         return behaviour.phase_in_reset
     if phase == "Running" and behaviour.phase_while_all_wait is not None and view and not view.running():
         return behaviour.phase_while_all_wait
-    if phase == "Pending" and behaviour.running_in_init and view:
+    in_init = {"always": True, "again": pod.sandboxes > 1}.get(behaviour.running_in_init, False)
+    if phase == "Pending" and in_init and view:
         return "Running"
     if phase == "Running" and behaviour.failed_while_waiting and _rule_is_about_to_act(pod, view, policies):
         return "Failed"
@@ -150,6 +151,7 @@ class PodConditions:
         self._was_ready |= true
         stated = {
             "stays": self._was_ready and phase not in TERMINAL,
+            "to the end": self._was_ready,
             "any": any(ready) and phase not in TERMINAL,
             "never again": true and not restarted,
         }.get(self._which, true)

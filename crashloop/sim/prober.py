@@ -12,9 +12,11 @@ from crashloop.sim.host import World
 from crashloop.sim.instance import SimulatedInstance
 from crashloop.sim.pod import SimPod
 from crashloop.sim.pod_actions import Probed
-from crashloop.spec.pod import FAILS, Container, Handler, Probe, ProbeKind
+from crashloop.spec.pod import FAILS, Container, Handler, Probe, ProbeKind, RestartPolicy
 
 EXEC_MS = (15, 120)
+SYNC_MS = (20, 1_200)
+"""Until the sync that a success of a startup probe causes, which asks the readiness probe: prober_manager.go UpdatePodStatus."""
 KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)
 """In the order in which workers are added."""
 FIRST_THAT_ADDS_FURTHER = (1, 37)
@@ -62,6 +64,12 @@ class Prober:
         self._ready: set[str] = set()
         self._were_ready: set[str] = set()
         """Containers that are, or were in the life before, ready by their probe."""
+        self._awaiting: dict[str, Callable[[], None]] = {}
+        """What asks the readiness probe of a container that has not started yet, by its id."""
+        self._over: set[Worker] = set()
+        """Workers that a faulty kubelet does not begin again."""
+        self.terminates = False
+        """Whether the pod is being ended."""
         self._first_ns: dict[str, int] = {}
         """The first start of each container that was asked."""
         self.is_mute = False
@@ -88,11 +96,14 @@ class Prober:
         for container in (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar)):
             for probe in _in_order(container):
                 worker = container.name, probe.kind
+                which = self._behaviour.adds_workers
                 if worker in self._workers:
-                    if self._release < FIRST_THAT_ADDS_FURTHER and not self._behaviour.adds_all_workers:
+                    if which != "all" and (which != "by release" or self._release < FIRST_THAT_ADDS_FURTHER):
                         return
-                    if not self._behaviour.adds_all_workers:
+                    if which != "all":
                         break
+                    continue
+                if worker in self._over:
                     continue
                 self._workers.add(worker)
                 for instance in () if self.is_mute else self._pod.alive():
@@ -109,8 +120,12 @@ class Prober:
 
     def ended(self, container: Container, *, for_good: bool) -> None:
         """An instance exited: its workers say so at their next ticks, and end if no other is to follow."""
+        never = container.is_sidecar and self._pod.spec.restart_policy is RestartPolicy.NEVER
         for probe in container.probes:
             worker = container.name, probe.kind
+            if never and probe.kind is ProbeKind.STARTUP and self._behaviour.startup_outlives_exits != "always":
+                self._over.add(worker)
+                self._workers.discard(worker)
             self._loop.at(self._tick(worker, probe, self._loop.now), partial(self._ended, worker, for_good))
 
     def is_ready(self, container: Container, instance: SimulatedInstance) -> bool:
@@ -152,7 +167,11 @@ class Prober:
         self._wake()
 
     def _plan(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
-        if self._behaviour.heeds_probes:
+        behaviour = self._behaviour
+        follows = probe.kind is ProbeKind.READINESS and behaviour.readiness_follows_start and behaviour.awaits_startup
+        if follows and not self.has_started(container, instance):
+            self._awaiting[instance.container_id] = partial(self._ask, container, probe, instance)
+        elif behaviour.heeds_probes:
             tick = self._tick((container.name, probe.kind), probe, self._loop.now)
             self._loop.at(tick, lambda: self._ask(container, probe, instance))
 
@@ -172,11 +191,11 @@ class Prober:
 
     def _ask(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
         worker = container.name, probe.kind
-        if self._is_over() or instance.exited_ns is not None or worker not in self._workers:
+        if self._is_done(probe) or instance.exited_ns is not None or worker not in self._workers:
             return
         is_startup = probe.kind is ProbeKind.STARTUP
         started = self.has_started(container, instance)
-        if instance.container_id in self.probed.failed or (is_startup and started):
+        if instance.container_id in self.probed.failed or (is_startup and started and self._behaviour.startup_ends):
             return
         if not is_startup and not started and self._behaviour.awaits_startup:
             self._plan(container, probe, instance)
@@ -195,6 +214,12 @@ class Prober:
         self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
         self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
+
+    def _is_done(self, probe: Probe) -> bool:
+        """Whether the kubelet works on the pod no more; while it ends it, readiness probes go on."""
+        goes_on = self._behaviour.probes_at_end
+        asks = goes_on == "all" or (goes_on == "readiness" and probe.kind is ProbeKind.READINESS)
+        return self._is_over() and not (self.terminates and asks)
 
     def _asks_from_ns(self, probe: Probe, instance: SimulatedInstance) -> int:
         """When the initial delay has passed: pkg/kubelet/prober/worker.go@v1.37.1 doProbe, by a start in whole seconds."""
@@ -218,7 +243,7 @@ class Prober:
     def _answered(
         self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int
     ) -> None:
-        if self._is_over() or instance.exited_ns is not None:
+        if self._is_done(probe) or instance.exited_ns is not None:
             return
         worker, behaviour = (container.name, probe.kind), self._behaviour
         failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
@@ -251,7 +276,10 @@ class Prober:
         known = {ProbeKind.STARTUP: self.probed.started, ProbeKind.READINESS: self._ready}.get(probe.kind)
         if known is not None and instance.container_id not in known:
             known.add(instance.container_id)
-            self._wake()
+            if probe.kind is not ProbeKind.STARTUP or self._behaviour.start_is_noticed:
+                self._wake()
+        if probe.kind is ProbeKind.STARTUP and (ask := self._awaiting.pop(instance.container_id, None)):
+            self._loop.after(self._host.takes_ms(SYNC_MS), ask)
 
     def _fail(self, probe: Probe, instance: SimulatedInstance) -> None:
         if probe.kind is ProbeKind.READINESS:

@@ -1,6 +1,6 @@
 """The simulated container runtime and the containers' programs: the true events, and their records."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from crashloop.history.event import Kind
@@ -8,7 +8,7 @@ from crashloop.sim.behaviour import S
 from crashloop.sim.host import MS, Steps, World, ignore
 from crashloop.sim.instance import SimulatedInstance
 from crashloop.sim.pod import SimPod
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import GRACE_PERIOD_S, Container
 from crashloop.spec.program import KILLED, REFUSED, LifeEnd
 
 SHELL_MS = (1, 20)
@@ -20,6 +20,7 @@ PUBLISH_MS = (1, 25)
 """From the start of the process to the runtime's start event: a very short life exits before it."""
 REAP_MS = (1, 12)
 TERM_MS = (5, 60)
+LOOK_NS = S // 20
 SANDBOX_MS = (80, 400)
 REFUSAL = "OCI runtime create failed: no such file or directory"
 
@@ -39,6 +40,8 @@ class Runtime:
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
         self.kills_hard = False
         """Whether its kubelet lets no container end by itself."""
+        self.hook_in_grace = True
+        """Whether its kubelet takes the time of a preStop hook off the grace period."""
         self._ids = 0
 
     def create_sandbox(self, pod: SimPod) -> Steps:
@@ -146,12 +149,27 @@ class Runtime:
         if self.kills_hard:
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
-            yield (pod.spec.grace_s if grace_s is None else grace_s) * S
+            grace_s = pod.spec.grace_s if grace_s is None else grace_s
+            hook_s = min(container.pre_stop_s, grace_s)
+            yield (max(grace_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + grace_s) * S
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
+            if container.pre_stop_s:
+                yield container.pre_stop_s * S
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)
+
+    def end(self, pod: SimPod, instances: Sequence[tuple[Container, SimulatedInstance, int | None]]) -> Steps:
+        """Kill instances, each with its grace period: one after the other, but those that ignore SIGTERM beside each other."""
+        ignoring = [each for each in instances if each[0].exit_code_on_term == KILLED][1:]
+        for each in ignoring:
+            self.loop.spawn(self.kill(pod, *each))
+        for each in instances:
+            if each not in ignoring:
+                yield from self.kill(pod, *each)
+        while any(instance.exited_ns is None for _, instance, _ in ignoring):
+            yield LOOK_NS
 
     def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:
         if instance.exited_ns is not None:

@@ -89,6 +89,8 @@ class Statements:
         self._last = before._last
         self._running = before._running
         self._ready = before._ready
+        if not (self.pod.is_static and self.policies.behaviour.forgets_static_init):
+            self._kept = before._kept
 
     def status(self, view: PodView) -> tuple[dict[str, Any], str]:
         """The PodStatus, and the true phase. What has not changed is not made again."""

@@ -50,8 +50,6 @@ class Connection:
         self.once_restored(lambda: self._loop.after(self._host.takes_ms(HEARS_MS), action))
 
 
-GRACE_S = 2
-"""Of a pod that is deleted."""
 FIRST_STATUS: dict[str, Any] = {"phase": "Pending"}
 """What the API server gives a new pod."""
 
@@ -64,6 +62,7 @@ class StatusWriter:
         self._connection = connection
         self._tape = pod.tape
         self._uid = pod.uid
+        self._grace_s = pod.spec.grace_s
         self._written: dict[str, Any] = {}
         self._next: dict[str, Any] | None = None
         self._busy = False
@@ -104,7 +103,8 @@ class StatusWriter:
         """Somebody has requested the pod's deletion: its object says so, from the first request on."""
         if self._deletion:
             return
-        self._deletion = {"deletion": {"timestamp": stamp(self._loop.now, GRACE_S), "grace_s": GRACE_S}}
+        ends = stamp(self._loop.now, self._grace_s)
+        self._deletion = {"deletion": {"timestamp": ends, "grace_s": self._grace_s}}
         self._version += 1
         self._deliver()
 

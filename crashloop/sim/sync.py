@@ -279,7 +279,8 @@ class PodSync:
     def _start(self, container: Container) -> Steps:
         pod, name = self.pod, container.name
         env = self.configuration.of(pod, container) | self.puller.variables(pod, container)
-        number = pod.numbers.get(name, -1) + 1
+        forgets = not self.behaviour.counts_beyond_records and name in self.statements.lost | pod.forgotten
+        number = 0 if forgets else pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
         pod.reruns.discard(name)
         pod.repeated |= {name} if pod.exit_codes.get(name) == 0 else set()
@@ -373,9 +374,9 @@ class PodSync:
                 actions.starts.append(container)
 
     def _kill_all(self) -> Steps:
-        for instance in self.pod.alive():
-            container = self.pod.spec.container(instance.name)
-            yield from self.runtime.kill(self.pod, container, instance, self.prober.grace_s(container))
+        alive = [(self.pod.spec.container(each.name), each) for each in self.pod.alive()]
+        graces = [(container, each, self.prober.grace_s(container)) for container, each in alive]
+        yield from self.runtime.end(self.pod, graces)
 
     def _terminate(self) -> Steps:
         """The pod is done: stop what still runs, say how it ended, give the sandbox back."""
@@ -388,6 +389,7 @@ class PodSync:
 
     def delete(self) -> Steps:
         """The pod was deleted: stop everything, say how it ended, and remove it."""
+        self.prober.terminates = True
         self.worker.halt()
         while self.worker.busy:
             yield LOOK_NS
@@ -395,6 +397,10 @@ class PodSync:
             view = PodView(self.pod.instances)
             waiting = Actions(starts=[each for each in self.pod.regulars if view.newest_exited(each.name)])
             yield max(FREE, self._longest_wait_ns(waiting, view))
+        if not self.behaviour.signals_waiting_sidecars and any(
+            each.is_sidecar and each.name not in self.pod.numbers for each in self.pod.inits
+        ):
+            yield self.pod.spec.grace_s * S
         yield from self._kill_all()
         if self.behaviour.restarts_deleted:
             yield from self._start(self.pod.regulars[0])

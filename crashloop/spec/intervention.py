@@ -37,7 +37,8 @@ class InterventionKind(StrEnum):
     REMOVE_CONTAINER = "remove-container"
     """Have the runtime kill the running instance of the `container` and forget it, as `crictl rm --force` does."""
     DELETE_POD = "delete-pod"
-    """Returns once it is gone; with `wait: false` at once, and then its journals are not read."""
+    """Read its journals and delete it; returns once it is gone. With `read_after_s: 5.0` they are read so long after
+    the request, while it ends; with `wait: false` it returns at once, and they are not read."""
     EDIT_STATIC_POD = "edit-static-pod"
     """Change the file of a static pod, which makes it another pod: its uid is a hash of its manifest."""
     DELETE_MIRROR_POD = "delete-mirror-pod"
@@ -97,6 +98,11 @@ NEED_OWN_CONTROL_PLANE = frozenset(
 def down_s(arguments: Mapping[str, Any] | None) -> float:
     """The pause before a kubelet or runtime starts again, by the arguments of its restart."""
     return float((arguments or {}).get("down_s", 0.0))
+
+
+def read_after_s(arguments: Mapping[str, Any] | None) -> float:
+    """How long after the request to delete a pod its journals are read, by the arguments of its deletion; 0: before it."""
+    return float((arguments or {}).get("read_after_s", 0.0))
 
 
 class Intervention(msgspec.Struct, frozen=True, kw_only=True):

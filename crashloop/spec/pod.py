@@ -187,6 +187,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """Objects of the scenario that are mounted as folders: its pod starts when all of them are there."""
     post_start: bool = False
     """Whether it has a postStart hook, which notes each of its runs in the journal; it fails in lives that it is to end."""
+    pre_stop_s: int = 0
+    """Seconds that its preStop hook takes; 0: it has none."""
     restarts_on_resize: bool = False
     """Whether an in-place resize of its CPU restarts it (resizePolicy RestartContainer)."""
 

@@ -51,14 +51,14 @@ def test_a_new_image_restarts_a_container_that_is_never_restarted_otherwise() ->
             containers=(init(HOLDS, name="sidecar", policy=ALWAYS), init(runs((1, 0))), app(HOLDS)),
             restart_policy=NEVER,
         ),
-        until=Until(restarts={"sidecar": 1}, quiet_s=10, at_most_s=150),
+        until=Until(restarts={"sidecar": 1}, quiet_s=10, at_most_s=the.QUICK_WATCH_S),
         interventions=(at(15, InterventionKind.CHANGE_IMAGE, container="sidecar"),),
     )
     yield PodScenario(
         name="image-changed-under-never",
         profile="max-2s",
         pod=Pod(containers=(app(HOLDS), app(HOLDS, name="neighbour")), restart_policy=NEVER),
-        until=Until(restarts={"app": 1}, at_most_s=150),
+        until=Until(restarts={"app": 1}, at_most_s=the.QUICK_WATCH_S),
         interventions=(at(15, InterventionKind.CHANGE_IMAGE, container="app"),),
     )
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from crashloop.spec.pod import Container, Pod
-from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.program import HOLDS, KILLED, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import app, init
+from suites.conformance.scenarios import QUICK_WATCH_S, app, init
+from suites.conformance.test_sandbox import BEHIND_INIT
 
 LIVES = 40
 """More than come before the deadline."""
@@ -20,6 +21,22 @@ def until_its_deadline(name: str, *containers: Container) -> PodScenario:
         pod=Pod(containers=containers, active_deadline_s=15),
         until=Until(phase="Failed", at_least_s=50.0, at_most_s=120.0),
     )
+
+
+ENDS_LATE = PodScenario(
+    name="deadline-of-what-ends-late",
+    profile="max-2s",
+    pod=Pod(
+        containers=(app(HOLDS), Container(name="stubborn", exit_code_on_term=KILLED)), active_deadline_s=6, grace_s=6
+    ),
+    until=Until(phase="Failed", at_least_s=20.0, at_most_s=QUICK_WATCH_S),
+)
+
+
+@requirement("RULES-41")
+def test_a_phase_agrees_with_the_containers_beside_it() -> Iterator[Scenario]:
+    yield ENDS_LATE
+    yield BEHIND_INIT
 
 
 @requirement("RULES-34")

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import (
     GRACE_PERIOD_S,
@@ -21,6 +23,7 @@ from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, app
+from suites.conformance.test_several_containers import SIDECAR_UNDER_NEVER
 
 TERM = 143
 
@@ -131,6 +134,31 @@ SUCCEEDS_IN_STARTING = probed(
 )
 
 
+def slow(name: str) -> Container:
+    """It starts after 32 s, when even a kubelet that has just started asks its readiness probe."""
+    starting = Probe(kind=ProbeKind.STARTUP, pattern=32 * "F" + 48 * "S", failure_threshold=80)
+    return held(starting, Probe(kind=ProbeKind.READINESS, pattern="SSS", period_s=30), name=name)
+
+
+SLOW_BUT_READY = probed("ready-behind-startup", slow("app"), slow("other"), restarts={}, at_least_s=60)
+"""Two, since a question by the period alone may come soon by chance."""
+
+
+@requirement("PROBE-38")
+def test_a_readiness_probe_is_asked_once_the_startup_probe_has_succeeded() -> Iterator[Scenario]:
+    yield SLOW_BUT_READY
+    yield SUCCEEDS_IN_STARTING
+
+
+STARTS_ALONE = probed("started-alone", held(Probe(kind=ProbeKind.STARTUP, pattern="FFSSS")), restarts={}, at_least_s=50)
+"""Nothing else makes the kubelet look at it within a minute."""
+
+
+@requirement("PROBE-39")
+def test_a_container_is_ready_once_its_startup_probe_has_succeeded() -> Scenario:
+    return STARTS_ALONE
+
+
 @requirement("PROBE-24")
 def test_a_startup_probe_kills_as_well() -> Scenario:
     return FAILS_TO_START
@@ -141,6 +169,7 @@ def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
     """Of the second, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
     yield FAILS_TO_START
     yield KILLED_AFTER_STARTING
+    yield SIDECAR_UNDER_NEVER
     yield SUCCEEDS_IN_STARTING
 
 
@@ -225,8 +254,8 @@ def test_a_clean_exit_on_a_liveness_kill_is_followed_by_a_restart() -> Scenario:
 
 
 @requirement("X-5")
-def test_probes_go_on_after_restart_all_containers() -> Scenario:
-    """Between the exit of "shy" and the restart of all, its readiness probe ticks and its startup probe does not."""
+def test_probes_go_on_after_restart_all_containers() -> Iterator[Scenario]:
+    """In the first, the readiness probe of "shy" ticks between its exit and the restart, and its startup probe does not."""
     source = app(runs((6, 42)), policy=NEVER, rules=(restart_in(42, action=Action.RESTART_ALL_CONTAINERS),))
     shy = Container(
         name="shy",
@@ -237,8 +266,18 @@ def test_probes_go_on_after_restart_all_containers() -> Scenario:
             Probe(kind=ProbeKind.READINESS, pattern="FFF"),
         ),
     )
-    return probed(
+    yield probed(
         "restart-all-probes", source, shy, restarts={"app": 1, "shy": 1}, pod=NEVER, at_least_s=40, at_most_s=60
+    )
+    ready = Probe(kind=ProbeKind.READINESS, pattern="SSS", period_s=10)
+    yield probed(
+        "restart-all-probes-behind-another",
+        Container(name="steady", probes=(ready,), restart_policy=NEVER),
+        msgspec.structs.replace(shy, probes=shy.probes[1:]),
+        source,
+        restarts={"app": 1, "shy": 1, "steady": 1},
+        pod=NEVER,
+        at_least_s=30,
     )
 
 
@@ -306,9 +345,9 @@ def test_successes_before_a_restart_do_not_count_after_it() -> Scenario:
     return probed("readiness-after-a-restart", succeeding, restarts={"app": 3}, at_least_s=60)
 
 
-def stubborn(probe: Probe) -> Container:
+def stubborn(*probes: Probe, **own: Any) -> Container:
     """It ignores SIGTERM."""
-    return Container(program=HOLDS, probes=(probe,), exit_code_on_term=KILLED)
+    return Container(program=HOLDS, probes=probes, exit_code_on_term=KILLED, **own)
 
 
 @requirement("PROBE-33")
@@ -317,14 +356,30 @@ def test_a_killed_container_has_the_grace_period_of_its_probe() -> Iterator[Scen
     yield probed("liveness-shorter-grace", failing, restarts={"app": 1}, grace_s=30)
     starting = stubborn(Probe(kind=ProbeKind.STARTUP, pattern="FFF", grace_s=8))
     yield probed("startup-longer-grace", starting, restarts={"app": 1})
+    hooked = stubborn(Probe(pattern="FFF", grace_s=16), pre_stop_s=14)
+    yield probed("liveness-grace-with-a-hook", hooked, restarts={"app": 1})
+
+
+DELETED = PodScenario(
+    name="deleted-pod-with-probe-grace",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            stubborn(Probe(pattern="SSS", grace_s=25), Probe(kind=ProbeKind.READINESS, pattern="SSS")),
+            stubborn(Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99), name="starting"),
+        ),
+        grace_s=9,
+    ),
+    until=Until(at_least_s=30),
+    interventions=(the.at(5, InterventionKind.DELETE_POD, read_after_s=7.0),),
+)
 
 
 @requirement("PROBE-34")
 def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
-    return PodScenario(
-        name="deleted-pod-with-probe-grace",
-        profile="max-2s",
-        pod=Pod(containers=(stubborn(Probe(pattern="SSS", grace_s=25)),)),
-        until=Until(at_least_s=22),
-        interventions=(the.at(5, InterventionKind.DELETE_POD),),
-    )
+    return DELETED
+
+
+@requirement("PROBE-37")
+def test_only_readiness_probes_go_on_while_a_pod_ends() -> Scenario:
+    return DELETED

@@ -3,12 +3,24 @@
 from collections.abc import Iterator
 from itertools import product
 
-from crashloop.spec.pod import Action, RestartPolicy, restart_in, restart_not_in
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Action, Pod, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
-from crashloop.spec.scenario import PodScenario, Scenario
+from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, ending, growing, init, restarting
+from suites.conformance.scenarios import (
+    ALWAYS,
+    NEVER,
+    ON_FAILURE,
+    QUICK_WATCH_S,
+    app,
+    at,
+    ending,
+    growing,
+    init,
+    restarting,
+)
 
 NOT_IN = ending(
     "not-in-matches-then-not",
@@ -225,4 +237,16 @@ def test_a_pod_runs_on_while_one_of_its_containers_runs() -> Iterator[Scenario]:
         pod=NEVER,
         exits={"keystone": 1, "worker": 1},
         phase="Failed",
+    )
+
+
+@requirement("RULES-20")
+def test_what_has_succeeded_stays_so_on_a_node_that_has_no_room_for_it_any_more() -> Scenario:
+    """kubernetes/kubernetes#126341."""
+    return PodScenario(
+        name="done-on-a-full-node",
+        profile="max-1s",
+        pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
+        until=Until(phase="Succeeded", at_least_s=24.0, at_most_s=QUICK_WATCH_S),
+        interventions=(at(8, InterventionKind.RESTART_KUBELET, profile="max-1s-one-pod"),),
     )

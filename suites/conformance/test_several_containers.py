@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import Container, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -37,11 +37,19 @@ GROWING_INIT = growing(
 """Its application stands at the same place among its own kind, and begins with a counter of its own."""
 SIDECAR_UNDER_NEVER = restarting(
     "sidecar-of-a-never-pod",
-    init(exits_with(1, times=3), name="sidecar", policy=ALWAYS),
+    Container(
+        name="sidecar",
+        kind=ContainerKind.INIT,
+        program=exits_with(1, times=3),
+        restart_policy=ALWAYS,
+        probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFF" + 30 * "S", failure_threshold=30),),
+    ),
     app(HOLDS),
     pod=NEVER,
     restarts={"sidecar": 3},
+    phase="Running",
 )
+"""It exits before its startup probe can succeed, until it holds (kubernetes/kubernetes#132826)."""
 
 
 def climbing(name: str, container: Container, *, restarts: int) -> PodScenario:
@@ -115,6 +123,7 @@ def test_a_busy_node_changes_no_delay() -> Scenario:
 def test_every_container_starts_once_those_before_it_let_it() -> Iterator[Scenario]:
     yield GROWING_INIT
     yield GROWING_SIDECAR
+    yield SIDECAR_UNDER_NEVER
     yield THREE_AT_THE_MAXIMUM
 
 

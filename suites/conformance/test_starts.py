@@ -6,11 +6,11 @@ import msgspec
 
 from crashloop.spec.dependency import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, Program, exits_with, hook_fails, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, at, ending, init
 from suites.conformance.test_programs import TASKS
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
@@ -168,6 +168,26 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
         profile="max-2s",
         pod=Pod(containers=tuple(Container(name=name, exit_code_on_term=0) for name in ("web", "api"))),
         until=Until(at_least_s=15),
+        interventions=(at(5, InterventionKind.DELETE_POD),),
+    )
+
+
+@requirement("OVH-23")
+def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
+    yield PodScenario(
+        name="deleted-beside-a-kubelet-restart",
+        profile="max-1s",
+        pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
+        until=Until(at_least_s=46),
+        interventions=(at(8, InterventionKind.DELETE_POD, wait=False), at(8, InterventionKind.RESTART_KUBELET)),
+    )
+    starting = Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99)
+    sidecar = Container(name="first", kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(starting,))
+    yield PodScenario(
+        name="deleted-in-its-initialisation",
+        profile="max-2s",
+        pod=Pod(containers=(sidecar, init(HOLDS, name="second", policy=ALWAYS), app(HOLDS)), grace_s=20),
+        until=Until(at_least_s=28),
         interventions=(at(5, InterventionKind.DELETE_POD),),
     )
 

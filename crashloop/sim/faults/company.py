@@ -88,7 +88,37 @@ class CompanyFault(Fault):
         "gives a container of a deleted pod the grace period of its probe",
         {"probe_grace": "for every kill"},
     )
+    HOOK_BESIDE_GRACE = (
+        "does not take the time of a preStop hook off the grace period",
+        {"hook_in_grace": False},
+    )
     GRACE_30_S = "gives every container 30 s to end", {"probe_grace": "30 s"}
+
+    READINESS_ENDS_WITH_POD = (
+        "asks no readiness probes while a pod ends",
+        {"probes_at_end": "none"},
+    )
+    LIVENESS_OUTLIVES_POD = (
+        "asks liveness and startup probes while a pod ends",
+        {"probes_at_end": "all"},
+    )
+    READINESS_BY_ITS_PERIOD = (
+        "asks a readiness probe after its period when the startup probe has succeeded",
+        {"readiness_follows_start": False},
+    )
+    START_UNNOTICED = (
+        "does not look at a pod when a startup probe has succeeded",
+        {"start_is_noticed": False},
+    )
+    STARTUP_GOES_ON = "asks a startup probe on and on after it has succeeded", {"startup_ends": False}
+    STARTUP_ENDS_UNDER_NEVER = (
+        "ends the startup probe of a sidecar under Never with its first exit",
+        {"startup_outlives_exits": "not under Never"},
+    )
+    WORKERS_END_AT_KNOWN = (
+        "begins no probe again behind a container whose probe has gone on",
+        {"adds_workers": "before a known one"},
+    )
 
     SUCCESS_THRESHOLD_IGNORED = "takes a container for ready after one success", {"ready_after": "one"}
     SUCCESS_THRESHOLD_ONE_MORE = (

@@ -142,6 +142,10 @@ class DistinctionFault(Fault):
         "states that a pod is ready that was ready once, whatever became of its containers",
         {"ready_condition": "stays"},
     )
+    READY_TO_THE_END = (
+        "states that a pod that was ready is ready once it has ended",
+        {"ready_condition": "to the end"},
+    )
     READY_CONDITION_OF_ANY = (
         "states that a pod is ready when one of its containers is",
         {"ready_condition": "any"},

@@ -92,6 +92,18 @@ class StaticPodFault(Fault):
         "states nothing of static pods once it was restarted",
         {"static_at_restart": "mute"},
     )
+    STATIC_BESIDE_OLD = (
+        "starts an edited static pod while the one before still ends",
+        {"edited_static": "beside"},
+    )
+    STATIC_STUCK = (
+        "never starts a static pod that was edited again while the one before ended",
+        {"edited_static": "stuck if twice"},
+    )
+    STATIC_BACK_IN_INIT = (
+        "states that a static pod whose init container has lost its record is in initialisation once it was restarted",
+        {"forgets_static_init": True},
+    )
     STATIC_KEEPS_COUNTER = (
         "lets an edited static pod go on with the counter of the one before",
         {"static_keyed_by_uid": False},

@@ -229,6 +229,18 @@ class RestartFault(Fault):
     RESIZE_RESTARTS_TWICE = "restarts a container whose resize asks for it twice", {"resize_restarts": "twice"}
     RESIZE_RESTARTS_ANY = "restarts a container whose resize does not ask for it", {"resize_restarts": "any"}
     DELETED_RESTARTED = "restarts a container once while its pod is being deleted", {"restarts_deleted": True}
+    DONE_REJECTED_AT_RESTART = (
+        "rejects pods that have succeeded when it is restarted itself",
+        {"fails_done_at_restart": True},
+    )
+    DELETED_STAYS = (
+        "never removes the object of a deleted pod once it was restarted itself",
+        {"removes_deleted": "not after a restart"},
+    )
+    SIDECARS_NOT_SIGNALLED = (
+        "lets the sidecars of a deleted pod run to the end of its grace period while one of them has not run yet",
+        {"signals_waiting_sidecars": False},
+    )
 
     # RestartAllContainers
     RESET_SOURCE_ONLY = "restarts only the container that exited on RestartAllContainers", {"reset_scope": "source"}

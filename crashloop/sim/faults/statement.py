@@ -37,6 +37,10 @@ class StatementFault(Fault):
         "states restartCounts from 0 on once it was restarted",
         {"count_survives_restart": False},
     )
+    COUNT_LOST_WITH_RECORD = (
+        "counts restarts from 0 on, and writes the log anew, once the runtime has lost the records of a container",
+        {"counts_beyond_records": False},
+    )
     COUNT_LOST_IN_RESET = "states restartCounts from 0 on after RestartAllContainers", {"reset_counts_anew": True}
     COUNT_UP_TO_5 = "states a restartCount of 5 at most", {"count_up_to": 5}
     COUNT_UP_TO_12 = "states a restartCount of 12 at most", {"count_up_to": 12}
@@ -49,7 +53,15 @@ class StatementFault(Fault):
     PENDING_WHILE_ALL_WAIT = "states the phase Pending while no container runs", {"phase_while_all_wait": "Pending"}
     FAILED_WHILE_ALL_WAIT = "states the phase Failed while no container runs", {"phase_while_all_wait": "Failed"}
     UNKNOWN_WHILE_ALL_WAIT = "states the phase Unknown while no container runs", {"phase_while_all_wait": "Unknown"}
-    RUNNING_IN_INIT = "states the phase Running while init containers go on", {"running_in_init": True}
+    RUNNING_IN_INIT = "states the phase Running while init containers go on", {"running_in_init": "always"}
+    RUNNING_IN_INIT_AGAIN = (
+        "states the phase Running while init containers go on in another sandbox",
+        {"running_in_init": "again"},
+    )
+    FINAL_WHILE_RUNNING = (
+        "states a final phase while containers of the pod still run",
+        {"final_awaits_ends": False},
+    )
     SUCCEEDED_AFTER_FAILURE = "states the phase Succeeded though a container failed", {"always_succeeded": True}
     FAILED_AFTER_SUCCESS = "states the phase Failed though every container exited with 0", {"always_failed": True}
     PENDING_WITHOUT_RECORD = (

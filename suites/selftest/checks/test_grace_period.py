@@ -1,13 +1,15 @@
 """A container that ignores SIGTERM has the grace period of the probe that killed it, or of its pod."""
 
+import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container, Probe, ProbeKind
+from crashloop.sim.pod import stamp
+from crashloop.spec.pod import Container, Pod, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, checked, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, ns
 
 
 def stubborn(*, grace_s: int | None = 8, kind: ProbeKind = ProbeKind.LIVENESS) -> Container:
@@ -105,3 +107,33 @@ def test_a_deletion_without_grace_is_a_fail() -> None:
     assert told(checked("pod-grace", history)) == [
         f'FAIL: "app" was ended 0.2 s after the deletion of its pod (history line {line}); it had 2 s of grace.'
     ]
+
+
+def removed(exit_s: float, gone_s: float | None, of: Container | None = None) -> History:
+    """A pod with 30 s of grace that is deleted at 5 s, when its container ends, and when its object is gone."""
+    history = History(msgspec.structs.replace(scenario(of or app()), pod=Pod(containers=(of or app(),), grace_s=30)))
+    ending = {"timestamp": stamp(ns(5), 30), "grace_s": 30}
+    history.lives("app", (1.0, exit_s, 143), status=False).status(1.3, {"app": history.running("app", 0, 1.0)})
+    said = {"resource_version": "2", "status": {"phase": "Running"}, "deletion": ending}
+    history.add(5.1, Channel.API, Kind.STATUS, said, pod=True)
+    if gone_s is not None:
+        history.add(gone_s, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True)
+    return history.ends(60)
+
+
+def test_a_pod_that_is_gone_soon_after_its_containers_is_right() -> None:
+    assert told(checked("gone", removed(5.4, 6.0))) == []
+
+
+def test_a_deleted_pod_that_stays_is_a_fail() -> None:
+    history = removed(5.4, None)
+    assert told(checked("gone", history)) == [
+        f"FAIL: a deleted pod was there 54.6 s after the end of its containers (history line {history.line_of(Kind.STATUS, 1)}); "
+        "30 s is the longest."
+    ]
+
+
+def test_a_container_that_exits_on_sigterm_and_runs_to_the_end_of_its_grace_period_is_a_fail() -> None:
+    (sentence,) = told(checked("gone", removed(35.2, 36.0)))
+    assert sentence.startswith("FAIL: a container ran on for 30.2 s after the deletion of its pod (history lines ")
+    assert told(checked("gone", removed(35.2, 36.0, stubborn()))) == []

@@ -125,3 +125,33 @@ def test_a_pod_that_the_kubelet_is_to_reject_has_nothing_to_state() -> None:
     assert told(CHECKERS["mirror-returns"](question)) == [
         "INCONCLUSIVE: the kubelet runs no such pod, so its mirror pod has nothing to state."
     ]
+
+
+def edited(*begins_s: float) -> History:
+    """A pod that runs until 14 s and whose file changes at 6 s and at 9 s, and when the container of another begins."""
+    history = History(STATIC).lives("app", (1.0, 14.0, 137))
+    for at_s in (6.0, 9.0):
+        history.intervention(at_s, "edit-static-pod")
+    for at_s in begins_s:
+        history.recreated(at_s - 0.5, "second").lives("app", (at_s, None, 0))
+    return history.ends(60)
+
+
+def test_an_edited_pod_that_begins_after_the_end_of_the_one_before_is_right() -> None:
+    assert told(checked("edited-in-turn", edited(26.0))) == []
+
+
+def test_an_edited_pod_beside_the_one_before_is_a_fail() -> None:
+    history = edited(10.0)
+    assert told(checked("edited-in-turn", history)) == [
+        f"FAIL: a container of the edited pod began (history line {history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)}) "
+        "while one of the pod before still ran; it was to wait for its end."
+    ]
+
+
+def test_an_edited_pod_that_never_begins_is_a_fail() -> None:
+    history = edited()
+    assert told(checked("edited-in-turn", history)) == [
+        "FAIL: no pod was seen for 46 s after the end of the one whose file was edited "
+        f"(history line {history.line_of(Kind.INTERVENTION, 1)}); it was to start."
+    ]

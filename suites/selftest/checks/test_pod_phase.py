@@ -236,3 +236,30 @@ def test_a_removal_without_a_rule_that_restarts_all_is_no_reason_for_pending() -
     history.counts(1.0, "app", 0).counts(8.5, "app", 0, phase="Pending").counts(9.5, "app", 1).ends(30)
     (finding,) = told(checked("pod-phase", history))
     assert finding.startswith("FAIL: the pod's phase was said to be Pending")
+
+
+INITIALIZED = scenario(app(runs((2, 0), (9, 0)), name="setup", kind=ContainerKind.INIT), app())
+
+
+def beside(phase: str, *running: str) -> History:
+    """A status with that phase in which these containers run."""
+    history = History(INITIALIZED)
+    return history.status(2.0, {each: history.running(each, 0, 1.0) for each in running}, phase=phase).ends(10)
+
+
+@pytest.mark.parametrize(("phase", "running"), [("Pending", ("setup",)), ("Running", ("app",)), ("Failed", ())])
+def test_a_phase_that_the_containers_of_its_status_stand_for_is_right(phase: str, running: tuple[str, ...]) -> None:
+    history = beside(phase, *running).counts(3, "app", 0, phase=phase)
+    assert told(checked("phase-agrees", history)) == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "of", "what"),
+    [("Failed", "app", "container"), ("Succeeded", "setup", "container"), ("Running", "setup", "init container")],
+)
+def test_a_phase_that_a_container_of_its_own_status_contradicts_is_a_fail(phase: str, of: str, what: str) -> None:
+    history = beside(phase, of)
+    assert told(checked("phase-agrees", history)) == [
+        f"FAIL: a status says that the pod's phase is {phase} (history line {history.line_of(Kind.STATUS)}); "
+        f'its {what} "{of}" runs by it.'
+    ]

@@ -76,3 +76,11 @@ def test_a_pod_that_fails_is_not_ready_while_its_containers_still_end() -> None:
     assert "0 statuses with ContainersReady seen" in told(checked("ready-conditions", fails))[0]
     other = said(sidecar=True, app=True, containers_ready="False", ready="False", reason="ContainersNotReady")
     assert "FAIL: " in told(checked("ready-conditions", other))[0]
+
+
+def test_a_pod_that_has_ended_and_is_said_to_be_ready_is_a_fail() -> None:
+    history = said(sidecar=True, app=True, containers_ready="True", ready="True", phase="Succeeded")
+    assert told(checked("ready-conditions", history)) == [
+        f"FAIL: a status says that a pod in the phase Succeeded is ready (history line {history.line_of(Kind.STATUS)}); "
+        "it has ended."
+    ]

@@ -16,14 +16,16 @@ STARTING = app(CRASHES, probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFF"),))
 PROBED = app(CRASHES, probes=(Probe(kind=ProbeKind.READINESS, pattern="FFF"),))
 
 
-def lives(*said: tuple[float, bool], container: Container | None = None, started: bool = True, **more: Any) -> History:
+def lives(
+    *said: tuple[float, bool], container: Container | None = None, started: bool = True, ends_s: float = 60, **more: Any
+) -> History:
     """Two lives, from 1 s to 10 s and from 12 s on; statuses that say whether it is ready."""
     asked = container or app(CRASHES)
     beside = () if asked.kind is ContainerKind.REGULAR else (app(name="beside"),)
     history = History(scenario(asked, *beside)).lives("app", (1.0, 10.0, 1), (12.0, None, 0), status=False)
     for at_s, ready in said:
         history.status(at_s, {"app": shown(history, at_s, started) | {"ready": ready}}, **more)
-    return history.ends(60)
+    return history.ends(ends_s)
 
 
 def shown(history: History, at_s: float, started: bool) -> dict[str, Any]:
@@ -86,3 +88,14 @@ def test_the_statuses_of_a_pod_that_ends_are_not_judged() -> None:
         assert (
             "INCONCLUSIVE: 0 statements about a running container seen" in told(checked("ready-unprobed", history))[0]
         )
+
+
+def test_a_start_that_makes_nothing_ready_for_a_minute_is_a_fail() -> None:
+    starting = app(probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFS"),))
+    history = lives((4.5, False), container=starting, started=False).note(4.0, "app", 0, "startup.2", "S")
+    late = lives((4.5, False), container=starting, started=False, ends_s=20).note(4.0, "app", 0, "startup.2", "S")
+    assert told(checked("ready-unprobed", late)) == []
+    assert told(checked("ready-unprobed", history)) == [
+        f'FAIL: a status says that "app" is not ready (history line {history.line_of(Kind.STATUS)}); '
+        "that stood for 55.5 s after its startup probe had succeeded, and it has no readiness probe."
+    ]

@@ -1,5 +1,7 @@
 """A startup probe is asked at every start, and the other probes wait for its success."""
 
+import pytest
+
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.pod import Probe, ProbeKind
 from crashloop.spec.program import runs
@@ -72,3 +74,82 @@ def test_another_probe_without_a_success_of_the_startup_probe_is_a_fail() -> Non
     history = asked(*FIRST, SECOND[0], SECOND[2]).ends(30)
     (finding,) = told(checked("startup-again", history))
     assert finding.startswith('FAIL: the readiness probe was asked in instance 1 of "app"')
+
+
+SLOW = scenario(app(probes=(PROBES[0], Probe(kind=ProbeKind.READINESS, pattern="SSS", period_s=30))))
+
+
+def begun(readiness_s: float | None, *, started_s: float = 35.0) -> History:
+    """The kubelet has met its pod at about 1 s."""
+    history = History(SLOW).lives("app", (1.0, None, 0)).note(started_s, "app", 0, "startup.1", "S")
+    return (history if readiness_s is None else history.note(readiness_s, "app", 0, "readiness.0", "S")).ends(90)
+
+
+def test_a_readiness_probe_that_follows_the_startup_probe_is_right() -> None:
+    answer = checked("readiness-after-start", begun(35.8))
+    assert told(answer) == []
+    assert answer.facts == {"starts": 1}
+
+
+@pytest.mark.parametrize(("readiness_s", "late"), [(63.0, "28 s"), (None, "55 s")])
+def test_a_readiness_probe_that_waits_for_its_period_is_a_fail(readiness_s: float | None, late: str) -> None:
+    history = begun(readiness_s)
+    first = history.line_of(Kind.NOTED)
+    lines = f"line {first}" if readiness_s is None else f"lines {first} and {history.line_of(Kind.NOTED, 1)}"
+    assert told(checked("readiness-after-start", history)) == [
+        f'FAIL: the readiness probe of instance 0 of "app" was not asked for {late} after its startup probe had succeeded '
+        f"(history {lines}); 5 s is the longest."
+    ]
+
+
+def test_a_kubelet_that_has_just_met_the_pod_may_wait_for_a_part_of_the_period() -> None:
+    assert (
+        "INCONCLUSIVE: 0 starts with a readiness probe"
+        in told(checked("readiness-after-start", begun(25.0, started_s=3)))[0]
+    )
+
+
+ENDING = scenario(app(probes=(Probe(pattern="SSS"), PROBES[1])))
+
+
+def deleted(*answers: tuple[float, str]) -> History:
+    """A pod that is deleted at 10 s and runs until 19 s, its journals read at 17 s."""
+    history = History(ENDING).lives("app", (1.0, 19.0, 137)).intervention(10, "delete-pod", read_after_s=7.0)
+    for number, (at_s, probe) in enumerate(answers):
+        history.note(at_s, "app", 0, f"{probe}.{number}", "S")
+    return history.ends(30)
+
+
+READY = ((9.0, "readiness"), (13.0, "readiness"), (14.0, "readiness"))
+ALIVE = ((9.0, "liveness"), (11.0, "liveness"))
+
+
+def test_a_pod_that_ends_has_its_readiness_probes_asked_and_no_others() -> None:
+    answer = checked("probes-at-end", deleted(*READY, *ALIVE))
+    assert told(answer) == []
+    assert answer.facts == {"asked": 2, "silent": 1}
+
+
+def test_a_readiness_probe_that_ends_with_its_pod_is_a_fail() -> None:
+    history = deleted(*READY[:1], *ALIVE)
+    assert told(checked("probes-at-end", history)) == [
+        'FAIL: the readiness probe of instance 0 of "app" was not asked again once its pod was being deleted '
+        f"(history line {history.line_of(Kind.INTERVENTION)}); it ran on."
+    ]
+
+
+def test_a_liveness_probe_that_goes_on_while_its_pod_ends_is_a_fail() -> None:
+    history = deleted(*READY, *ALIVE, (15.0, "liveness"))
+    lines = history.line_of(Kind.INTERVENTION), history.line_of(Kind.NOTED, 5)
+    assert told(checked("probes-at-end", history)) == [
+        'FAIL: the liveness probe of instance 0 of "app" was asked 5 s after the deletion of its pod '
+        f"(history lines {lines[0]} and {lines[1]}); it was to end with that."
+    ]
+
+
+def test_journals_that_were_read_before_the_deletion_show_nothing_of_it() -> None:
+    history = History(ENDING).lives("app", (1.0, 19.0, 137)).intervention(10, "delete-pod").ends(30)
+    assert (
+        "INCONCLUSIVE: 0 questions of a readiness probe while its pod ended seen"
+        in told(checked("probes-at-end", history))[0]
+    )

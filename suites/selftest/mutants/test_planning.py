@@ -4,7 +4,7 @@ import suites.conformance
 from crashloop.profiles import load_profile
 from crashloop.spec.plan import Budgets, Plan
 from fixtures.requirements import declared_in
-from mutants.planning import ITSELF, Work, build_plan, itself, name_for
+from mutants.planning import ITSELF, Work, build_plan, itself, name_for, to_judge
 
 DECLARED = tuple(declared_in(suites.conformance))
 MUTANT = Work(number=17, scenarios=("crashing-max-2s", "in-matches", "crashing-reduced-decay"))
@@ -66,3 +66,12 @@ def test_names_tell_kubelets_apart() -> None:
     assert name_for("in-matches", 17) == "in-matches--m17"
     made = plan(itself([MUTANT], ()), MUTANT)
     assert len({each.name for each in made.scenarios}) == 6
+
+
+def test_what_is_sealed_is_judged_once_the_kubelet_itself_was_on_that_scenario() -> None:
+    one, own = MUTANT.scenarios[0], Work(number=ITSELF, scenarios=MUTANT.scenarios)
+    left = [(MUTANT, one), (own, one), (MUTANT, "in-matches")]
+    assert to_judge(left, lambda *_: False, ()) == []
+    assert to_judge(left, lambda *_: True, ()) == [(own, one)]
+    assert to_judge(left, lambda work, _: work is MUTANT, ()) == [(MUTANT, "in-matches")]
+    assert to_judge(left, lambda work, _: work is MUTANT, (one,)) == [(MUTANT, one), (MUTANT, "in-matches")]
