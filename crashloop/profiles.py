@@ -12,7 +12,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from crashloop.cluster.binaries.versions import check_skew, check_supported
 from crashloop.errors import UsageError
 from crashloop.kubelet_files import Form, Found, Undecodable, configuration, configurations, form_of
 from crashloop.model.config import Curve, Refusal, RefusalKind, effective_curve
@@ -28,7 +27,7 @@ from crashloop.spec.profile import (
     on_runtime,
     with_version,
 )
-from crashloop.spec.version import RELEASES, KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion, check_skew, check_supported
 from crashloop.yaml_text import Unreadable, text_of
 
 KUBELET_MANIFESTS = MANIFESTS / "kubelet"

@@ -17,7 +17,6 @@ RULES = (
     "crashloop/sim",
     "crashloop/spec",
     "crashloop/catalogue",
-    "crashloop/requirements.py",
     "crashloop/deviations.yaml",
     "crashloop/kubelet_files.py",
     "crashloop/profiles.py",

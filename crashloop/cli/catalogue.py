@@ -117,12 +117,11 @@ def check(
 
     Files may be those of kubeadm, kind, ConfigMaps, /configz and cloud providers.
     """
-    from crashloop.cluster.binaries.versions import check_supported
     from crashloop.kubelet_files import CHECKED
     from crashloop.report.text import printable
     from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings
-    from crashloop.spec.version import KubernetesVersion
+    from crashloop.spec.version import KubernetesVersion, check_supported
 
     version = KubernetesVersion.parse(kubernetes_version or resolve_settings().versions.kubernetes)
     check_supported("--kubernetes-version", version)

@@ -213,9 +213,8 @@ def _curve(configured: "KubeletProfile", version: str | None) -> "Curve":
 
 
 def _kubernetes(version: str | None) -> "KubernetesVersion":
-    from crashloop.cluster.binaries.versions import check_supported
     from crashloop.settings import resolve_settings
-    from crashloop.spec.version import KubernetesVersion
+    from crashloop.spec.version import KubernetesVersion, check_supported
 
     found = KubernetesVersion.parse(resolve_settings().versions.kubernetes if version is None else version)
     check_supported("--kubernetes-version", found)

@@ -44,22 +44,19 @@ class MeasuredNode:
         self.costs = costs
         self._pods = pods
 
-    def of_pod(self, curve: Curve, end_s: float, *, run_s: float = 0.0) -> OfNode:
+    def restarts(self, curve: Curve, end_s: float, *, run_s: float = 0.0) -> float:
         """Restarts by `end_s` of a single pod, the free one included."""
-        return OfNode(self._restarts(curve, end_s, run_s=run_s))
+        overhead = self._overhead_s(curve)
+        return restarts_by((mean_wait_s(delay_s, overhead) for delay_s in delays_s(curve)), end_s, run_s=run_s)
 
-    def extra(self, curve: Curve, end_s: float) -> OfNode:
-        """Restarts by `end_s` of a single pod, beyond those of today's curve."""
-        return OfNode(self._restarts(curve, end_s) - self._restarts(DEFAULT_CURVE, end_s))
+    def at_cap(self, curve: Curve, window_s: float) -> float:
+        """Restarts of a single pod in a window, at the maximum of its curve."""
+        return window_s / mean_wait_s(curve.maximum_s, self._overhead_s(curve))
 
-    def extra_at_cap(self, curve: Curve, window_s: float) -> OfNode:
-        """Restarts of a single pod in a window, beyond those of today's curve, when both are at their maximum."""
-        return OfNode(self._at_cap(curve, window_s) - self._at_cap(DEFAULT_CURVE, window_s))
-
-    def extra_requests_at_cap(self, curve: Curve, window_s: float) -> OfNode:
-        """API requests of a single pod in a window, beyond those of today's curve, when both are at their maximum."""
-        mine, today = (self._requests_at_cap(each, window_s) for each in (curve, DEFAULT_CURVE))
-        return OfNode(mine - today)
+    def requests_at_cap(self, curve: Curve, window_s: float) -> float:
+        """The API requests of these restarts."""
+        restarts = self.at_cap(curve, window_s)
+        return restarts * costs_at(self.costs, restarts / window_s, curve.maximum_s).api_requests
 
     def requests_of_full(self, curve: Curve, end_s: float) -> OfNode:
         """API requests of a full node by `end_s`, simulated."""
@@ -73,23 +70,48 @@ class MeasuredNode:
         mine, today = (predict(self._load(each, self._pods), self.costs) for each in (curve, DEFAULT_CURVE))
         return OfNode(window_s * (mine.api_requests_per_s - today.api_requests_per_s), mine.is_bound)
 
-    def _at_cap(self, curve: Curve, window_s: float) -> float:
-        """Restarts of a single pod at the maximum of its curve."""
-        return window_s / mean_wait_s(curve.maximum_s, self._overhead_s(curve))
-
-    def _requests_at_cap(self, curve: Curve, window_s: float) -> float:
-        restarts = self._at_cap(curve, window_s)
-        return restarts * costs_at(self.costs, restarts / window_s, curve.maximum_s).api_requests
-
-    def _restarts(self, curve: Curve, end_s: float, *, run_s: float = 0.0) -> float:
-        overhead = self._overhead_s(curve)
-        return restarts_by((mean_wait_s(delay_s, overhead) for delay_s in delays_s(curve)), end_s, run_s=run_s)
-
     def _overhead_s(self, curve: Curve) -> float:
         return overhead_s(self._load(curve, 1), self.costs)
 
     def _load(self, curve: Curve, pods: int) -> CrashLoad:
         return CrashLoad(nodes=1, pods=pods, curve=curve, cores=self.costs.cores)
+
+
+class Quantity(NamedTuple):
+    """What a KEP counts: restarts of a pod, or their API requests; by its own assumptions, and on a node with measured costs."""
+
+    curve: Curve
+    window_s: float
+    at_cap: bool = False
+    """In a window at the maximum of the curve; False: from the start of the crash loop on."""
+    is_extra: bool = False
+    """Beyond those of today's curve."""
+    requests: int = 0
+    """API requests of a restart, as the KEP reckons; 0: restarts are counted."""
+    of_full_node: bool = False
+    """Of a full node; False: of one pod."""
+    run_s: float = 0.0
+    """How long each life runs: 0 or 10."""
+
+    def by_the_kep(self) -> float:
+        return (PODS if self.of_full_node else 1) * self._beyond_today(self._advertised) * (self.requests or 1)
+
+    def on(self, node: MeasuredNode) -> OfNode:
+        if self.of_full_node:
+            of_full = node.extra_requests_of_full if self.at_cap else node.requests_of_full
+            return of_full(self.curve, self.window_s)
+        if not self.at_cap:
+            return OfNode(self._beyond_today(lambda curve: node.restarts(curve, self.window_s, run_s=self.run_s)))
+        of_pod = node.requests_at_cap if self.requests else node.at_cap
+        return OfNode(self._beyond_today(lambda curve: of_pod(curve, self.window_s)))
+
+    def _advertised(self, curve: Curve) -> float:
+        if self.at_cap:
+            return self.window_s / curve.maximum_s
+        return running(curve, self.window_s) if self.run_s else advertised(curve, self.window_s)
+
+    def _beyond_today(self, of: Callable[[Curve], float]) -> float:
+        return of(self.curve) - (of(DEFAULT_CURVE) if self.is_extra else 0.0)
 
 
 PODS = 110
@@ -135,9 +157,11 @@ class _Row(NamedTuple):
     said: float
     unit: str
     how: str
-    compute: Callable[[], float]
-    measure: Callable[[MeasuredNode], OfNode]
+    what: Quantity
     contradiction: str = ""
+    computed: float | None = None
+    """Where it is no quantity of its own."""
+    measured: Callable[[MeasuredNode], OfNode] | None = None
 
 
 def claims(costs: Costs | None = None) -> tuple[Claim, ...]:
@@ -147,29 +171,19 @@ def claims(costs: Costs | None = None) -> tuple[Claim, ...]:
 
 
 def _claim(row: _Row, node: MeasuredNode | None) -> Claim:
-    measured = None if node is None else row.measure(node)
+    measured = None if node is None else (row.measured or row.what.on)(node)
     return Claim(
         id=row.id,
         kep=row.kep,
         sentence=row.sentence,
         said=row.said,
-        computed=row.compute(),
+        computed=row.what.by_the_kep() if row.computed is None else row.computed,
         measured=None if measured is None else measured.value,
         is_bound=measured is not None and measured.is_bound,
         unit=row.unit,
         how=row.how,
         contradiction=row.contradiction,
     )
-
-
-def _extra(curve: Curve, end_s: float) -> float:
-    """Restarts by `end_s` beyond those of the default curve."""
-    return advertised(curve, end_s) - advertised(DEFAULT_CURVE, end_s)
-
-
-def _extra_at_cap(curve: Curve, window_s: float = WINDOW_S) -> float:
-    """Restarts in a window beyond those of the default curve, once both are at their maximum."""
-    return window_s / curve.maximum_s - window_s / DEFAULT_CURVE.maximum_s
 
 
 _ROWS = (
@@ -180,8 +194,7 @@ _ROWS = (
         550,
         "requests/10 s",
         "110 pods x 1 restart by 10 s x 5 requests",
-        lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_5593,
-        lambda node: node.requests_of_full(DEFAULT_CURVE, FIRST_S),
+        Quantity(DEFAULT_CURVE, FIRST_S, requests=REQUESTS_5593, of_full_node=True),
     ),
     _Row(
         "one-second-10s",
@@ -190,8 +203,7 @@ _ROWS = (
         5500,
         "requests/10 s",
         "110 pods x 10 restarts x 5 requests",
-        lambda: PODS * advertised(ONE_SECOND, FIRST_S) * REQUESTS_5593,
-        lambda node: node.requests_of_full(ONE_SECOND, FIRST_S),
+        Quantity(ONE_SECOND, FIRST_S, requests=REQUESTS_5593, of_full_node=True),
     ),
     _Row(
         "one-second-first-5min",
@@ -200,8 +212,7 @@ _ROWS = (
         305,
         "restarts",
         "300 restarts less 4 of today",
-        lambda: _extra(ONE_SECOND, WINDOW_S),
-        lambda node: node.extra(ONE_SECOND, WINDOW_S),
+        Quantity(ONE_SECOND, WINDOW_S, is_extra=True),
         "Z7: restarts at least 1 s apart are at most 300 in 300 s, today's included",
     ),
     _Row(
@@ -211,8 +222,7 @@ _ROWS = (
         310,
         "restarts",
         "300 restarts less 1 of today",
-        lambda: _extra_at_cap(ONE_SECOND),
-        lambda node: node.extra_at_cap(ONE_SECOND, WINDOW_S),
+        Quantity(ONE_SECOND, WINDOW_S, at_cap=True, is_extra=True),
         "Z7: 310 restarts at least 1 s apart take 310 s",
     ),
     _Row(
@@ -222,8 +232,7 @@ _ROWS = (
         1550,
         "requests/5 min",
         "excess restarts x 5 requests",
-        lambda: _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
-        lambda node: node.extra_requests_at_cap(ONE_SECOND, WINDOW_S),
+        Quantity(ONE_SECOND, WINDOW_S, at_cap=True, is_extra=True, requests=REQUESTS_5593),
         "Z7: follows from 310",
     ),
     _Row(
@@ -233,8 +242,7 @@ _ROWS = (
         170_500,
         "requests/5 min",
         "110 pods x excess restarts x 5 requests",
-        lambda: PODS * _extra_at_cap(ONE_SECOND) * REQUESTS_5593,
-        lambda node: node.extra_requests_of_full(ONE_SECOND, WINDOW_S),
+        Quantity(ONE_SECOND, WINDOW_S, at_cap=True, is_extra=True, requests=REQUESTS_5593, of_full_node=True),
         "Z7: follows from 310",
     ),
     _Row(
@@ -244,9 +252,9 @@ _ROWS = (
         568,
         "requests/10 s",
         "the KEP's own 170,500 in 300 s",
-        lambda: 170_500 * 10 / WINDOW_S,
-        lambda node: node.extra_requests_of_full(ONE_SECOND, FIRST_S),
+        Quantity(ONE_SECOND, FIRST_S, at_cap=True, is_extra=True, requests=REQUESTS_5593, of_full_node=True),
         "Z7: 568 is the number of requests a second, not of 10 seconds",
+        computed=170_500 * 10 / WINDOW_S,
     ),
     _Row(
         "default-first-10s-4603",
@@ -255,8 +263,7 @@ _ROWS = (
         110,
         "requests/10 s",
         "110 pods x 1 restart by 10 s x 1 request",
-        lambda: PODS * advertised(DEFAULT_CURVE, FIRST_S) * REQUESTS_4603,
-        lambda node: node.requests_of_full(DEFAULT_CURVE, FIRST_S),
+        Quantity(DEFAULT_CURVE, FIRST_S, requests=REQUESTS_4603, of_full_node=True),
     ),
     _Row(
         "reduced-first-10s",
@@ -265,8 +272,7 @@ _ROWS = (
         330,
         "requests/10 s",
         "110 pods x 3 restarts by 10 s x 1 request",
-        lambda: PODS * advertised(REDUCED, FIRST_S) * REQUESTS_4603,
-        lambda node: node.requests_of_full(REDUCED, FIRST_S),
+        Quantity(REDUCED, FIRST_S, requests=REQUESTS_4603, of_full_node=True),
     ),
     _Row(
         "requests-per-restart",
@@ -275,9 +281,10 @@ _ROWS = (
         1,
         "requests",
         "KEP-5593's 550 requests for 110 restarts",
-        lambda: float(REQUESTS_5593),
-        lambda node: OfNode(node.costs.api_requests),
+        Quantity(DEFAULT_CURVE, FIRST_S, requests=REQUESTS_5593),
         "Z6: the two KEPs reckon with 1 and with 5 requests per restart",
+        computed=float(REQUESTS_5593),
+        measured=lambda node: OfNode(node.costs.api_requests),
     ),
     _Row(
         "reduced-extra",
@@ -286,8 +293,7 @@ _ROWS = (
         3,
         "restarts",
         "restarts by 70 s, less 3 of today",
-        lambda: _extra(REDUCED, 70),
-        lambda node: node.extra(REDUCED, 70),
+        Quantity(REDUCED, 70, is_extra=True),
     ),
     _Row(
         "reduced-extra-first-10s",
@@ -296,8 +302,7 @@ _ROWS = (
         2,
         "restarts",
         "restarts by 10 s, less 1 of today",
-        lambda: _extra(REDUCED, FIRST_S),
-        lambda node: node.extra(REDUCED, FIRST_S),
+        Quantity(REDUCED, FIRST_S, is_extra=True),
     ),
     _Row(
         "quarter-extra",
@@ -306,8 +311,7 @@ _ROWS = (
         5,
         "restarts",
         "restarts by 70 s, less 3 of today",
-        lambda: _extra(QUARTER, 70),
-        lambda node: node.extra(QUARTER, 70),
+        Quantity(QUARTER, 70, is_extra=True),
     ),
     _Row(
         "very-fast-extra",
@@ -316,8 +320,7 @@ _ROWS = (
         7,
         "restarts",
         "restarts by 70 s, less 3 of today",
-        lambda: _extra(VERY_FAST, 70),
-        lambda node: node.extra(VERY_FAST, 70),
+        Quantity(VERY_FAST, 70, is_extra=True),
         "Z9: eight restarts more fit into the 70 s",
     ),
     _Row(
@@ -327,8 +330,7 @@ _ROWS = (
         440,
         "requests/10 s",
         "110 pods x 5 restarts by 10 s x 1 request",
-        lambda: PODS * advertised(RAPID, FIRST_S) * REQUESTS_4603,
-        lambda node: node.requests_of_full(RAPID, FIRST_S),
+        Quantity(RAPID, FIRST_S, requests=REQUESTS_4603, of_full_node=True),
         "Z9: restarts come at 0.25, 0.75, 1.75, 3.75 and 7.75 s, which are 5 and not 4",
     ),
     _Row(
@@ -338,8 +340,7 @@ _ROWS = (
         440,
         "requests/5 min",
         "110 pods x (5 restarts less 1 of today) x 1 request",
-        lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603,
-        lambda node: node.extra_requests_of_full(RAPID, WINDOW_S),
+        Quantity(RAPID, WINDOW_S, at_cap=True, is_extra=True, requests=REQUESTS_4603, of_full_node=True),
     ),
     _Row(
         "rapid-at-cap-rate",
@@ -348,8 +349,7 @@ _ROWS = (
         1.4,
         "requests/s",
         "440 requests in 300 s, rounded down by the KEP",
-        lambda: PODS * _extra_at_cap(RAPID) * REQUESTS_4603 / WINDOW_S,
-        lambda node: node.extra_requests_of_full(RAPID, 1.0),
+        Quantity(RAPID, 1.0, at_cap=True, is_extra=True, requests=REQUESTS_4603, of_full_node=True),
     ),
     _Row(
         "every-10s-5min",
@@ -358,8 +358,7 @@ _ROWS = (
         4,
         "restarts",
         "the free restart included, lives of 10 s",
-        lambda: running(DEFAULT_CURVE, WINDOW_S),
-        lambda node: node.of_pod(DEFAULT_CURVE, WINDOW_S, run_s=10.0),
+        Quantity(DEFAULT_CURVE, WINDOW_S, run_s=10.0),
         "Z5: the KEP does not count the free restart",
     ),
     _Row(
@@ -369,7 +368,6 @@ _ROWS = (
         10,
         "restarts",
         "the free restart included, lives of 10 s",
-        lambda: running(DEFAULT_CURVE, HALF_HOUR_S),
-        lambda node: node.of_pod(DEFAULT_CURVE, HALF_HOUR_S, run_s=10.0),
+        Quantity(DEFAULT_CURVE, HALF_HOUR_S, run_s=10.0),
     ),
 )

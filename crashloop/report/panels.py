@@ -5,12 +5,11 @@ follows the page into the dark and onto paper.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from markupsafe import Markup
 
 from crashloop.report.chart import Scale, grid_line, n, ordinal_ticks, picture, scale_for, text
-from crashloop.report.curves import PlottedCurve, ReportedDelay, curve_in_words, delay_in_words
+from crashloop.report.curves import DelayWindow, PlottedCurve, ReportedDelay, curve_in_words, delay_in_words
 from crashloop.report.document import Badge, Figure, Inline, Row, Span, Table, row
 from crashloop.report.text import anchor_of, seconds
 
@@ -18,38 +17,8 @@ WIDTH, HEIGHT = 280, 176
 LEFT, RIGHT, TOP, BOTTOM = 30, 4, 12, 30
 
 WIDEST_BAR = 34
-
-
-class Mark(NamedTuple):
-    """One delay: a dot where the kubelet acted, a tick where the process started."""
-
-    x: float
-    y: float
-    tick_y: float | None
-    outside: bool
-    excusable: bool
-    """Outside, but by no more than the host's stall."""
-    title: str
-
-
-class Bar(NamedTuple):
-    """The allowed band of one restart, from due (bottom) to latest (top)."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-class Plot(NamedTuple):
-    """Everything in the units of a WIDTH by HEIGHT picture, y downwards."""
-
-    bars: tuple[Bar, ...]
-    due: tuple[tuple[float, float, float], ...]
-    """Left end, right end and y of each piece of the due line."""
-    marks: tuple[Mark, ...]
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
+TITLED_MARKS = 60
+"""With more marks than this none carries a title of its own: the file stays small, the numbers are in results.json."""
 
 
 def shared_scale(curves: Iterable[PlottedCurve]) -> Scale:
@@ -63,83 +32,48 @@ def shared_scale(curves: Iterable[PlottedCurve]) -> Scale:
     return scale_for((each.due_s for each in windows), (value for value in others if value is not None))
 
 
-def curve_plot(curve: PlottedCurve, scale: Scale) -> Plot:
-    """Lay a curve with at least one delay out on an axis."""
+def curve_svg(curve: PlottedCurve, scale: Scale, *, title: str, name: str) -> Markup:
+    """A curve with at least one delay on an axis. `name` is unique in its page: ids begin with it.
+
+    The allowed band of a restart is a bar from due to latest; a dot is where the kubelet acted, a tick where the process began.
+    """
     slot = (WIDTH - LEFT - RIGHT) / len(curve.delays)
     half = min(slot * 0.84, WIDEST_BAR) / 2
     placed = [(LEFT + (position + 0.5) * slot, delay) for position, delay in enumerate(curve.delays)]
 
-    def y_of(value: float) -> float:
-        return TOP + (1 - scale.at(value)) * (HEIGHT - TOP - BOTTOM)
+    def y(value: float | None) -> float:
+        return TOP + (1 - scale.at(scale.high if value is None else value)) * (HEIGHT - TOP - BOTTOM)
 
-    windows = [
-        (x, each, scale.high if each.latest_s is None else each.latest_s) for x, d in placed for each in d.windows
-    ]
+    def bar(x: float, each: DelayWindow) -> str:
+        top, due = y(each.latest_s), y(each.due_s)
+        return f"M{n(x - half)} {n(top)}h{n(2 * half)}v{n(due - top)}h{n(-2 * half)}z"
+
+    windows = [(x, each) for x, delay in placed for each in delay.windows]
+    seen = [(x, each) for x, each in placed if each.decided_s is not None]
     labelled = ordinal_ticks([each.restart for each in curve.delays])
-    return Plot(
-        bars=tuple(Bar(x - half, y_of(top), 2 * half, y_of(each.due_s) - y_of(top)) for x, each, top in windows),
-        due=tuple((x - half, x + half, y_of(each.due_s)) for x, each, _ in windows),
-        marks=tuple(
-            Mark(
-                x=x,
-                y=y_of(decided),
-                tick_y=None if each.seen_s is None else y_of(each.seen_s),
-                outside=each.is_outside,
-                excusable=each.is_excusable,
-                title=delay_in_words(each),
-            )
-            for x, each in placed
-            if (decided := each.decided_s) is not None
-        ),
-        x_ticks=tuple((x, str(each.restart)) for x, each in placed if each.restart in labelled),
-        y_ticks=tuple((y_of(value), seconds(value)) for value in scale.ticks()),
-    )
-
-
-TITLED_MARKS = 60
-"""With more marks than this none carries a title of its own: the file stays small, the numbers are in results.json."""
-
-
-def curve_plot_svg(plot: Plot, *, title: str, description: str, name: str) -> Markup:
-    """The picture. `name` is unique in its page: ids begin with it."""
-    titled = len(plot.marks) <= TITLED_MARKS
+    labels = ((x, str(each.restart)) for x, each in placed if each.restart in labelled)
+    due = "".join(f"M{n(x - half)} {n(y(each.due_s))}H{n(x + half)}" for x, each in windows)
+    started = "".join(f"M{n(x - 5)} {n(y(each.seen_s))}h10" for x, each in seen if each.seen_s is not None)
     body = [
-        *(grid_line(y, label, left=LEFT, right=WIDTH - RIGHT) for y, label in plot.y_ticks),
-        *(_restart_label(x, label) for x, label in plot.x_ticks),
-        f'<path class="band" d="{"".join(map(_bar_path, plot.bars))}"/>',
-        f'<path class="due" d="{"".join(f"M{n(left)} {n(y)}H{n(right)}" for left, right, y in plot.due)}"/>',
-        f'<path class="started" d="{"".join(map(_tick_path, plot.marks))}"/>',
-        *(_mark_svg(mark, titled) for mark in plot.marks),
+        *(grid_line(y(value), seconds(value), left=LEFT, right=WIDTH - RIGHT) for value in scale.ticks()),
+        *(f'<text class="x" x="{n(x)}" y="{HEIGHT - BOTTOM + 15}">{text(label)}</text>' for x, label in labels),
+        f'<path class="band" d="{"".join(bar(*each) for each in windows)}"/>',
+        f'<path class="due" d="{due}"/>',
+        f'<path class="started" d="{started}"/>',
+        *(_mark_svg(x, y(each.decided_s), each, titled=len(seen) <= TITLED_MARKS) for x, each in seen),
         f'<text class="axis" x="{LEFT + (WIDTH - LEFT - RIGHT) // 2}" y="{HEIGHT - 3}">restart</text>',
         f'<text class="axis unit" x="2" y="{TOP - 1}">s</text>',
     ]
-    return picture(body, size=(WIDTH, HEIGHT), title=title, description=description, name=name)
+    return picture(body, size=(WIDTH, HEIGHT), title=title, description=curve_in_words(curve), name=name)
 
 
-def _bar_path(bar: Bar) -> str:
-    return f"M{n(bar.x)} {n(bar.y)}h{n(bar.width)}v{n(bar.height)}h{n(-bar.width)}z"
-
-
-def _tick_path(mark: Mark) -> str:
-    return "" if mark.tick_y is None else f"M{n(mark.x - 5)} {n(mark.tick_y)}h10"
-
-
-def _mark_svg(mark: Mark, titled: bool) -> str:
-    """A dot inside the band, a cross outside of it."""
-    title = f"<title>{text(mark.title)}</title>" if titled else ""
-    if mark.outside:
-        arm = 4
-        cross = (
-            f"M{n(mark.x - arm)} {n(mark.y - arm)}l{2 * arm} {2 * arm}"
-            f"M{n(mark.x + arm)} {n(mark.y - arm)}l{-2 * arm} {2 * arm}"
-        )
-        excusable = " excusable" if mark.excusable else ""
-        return f'<path class="out{excusable}" d="{cross}">{title}</path>'
-    return f'<circle class="dot" cx="{n(mark.x)}" cy="{n(mark.y)}" r="3.2">{title}</circle>'
-
-
-def _restart_label(x: float, label: str) -> str:
-    return f'<text class="x" x="{n(x)}" y="{HEIGHT - BOTTOM + 15}">{text(label)}</text>'
+def _mark_svg(x: float, y: float, delay: ReportedDelay, *, titled: bool) -> str:
+    """A dot inside the band, a cross outside of it; another cross where the host's stall may be the cause."""
+    title = f"<title>{text(delay_in_words(delay))}</title>" if titled else ""
+    if not delay.is_outside:
+        return f'<circle class="dot" cx="{n(x)}" cy="{n(y)}" r="3.2">{title}</circle>'
+    cross = f"M{n(x - 4)} {n(y - 4)}l8 8M{n(x + 4)} {n(y - 4)}l-8 8"
+    return f'<path class="out{" excusable" if delay.is_excusable else ""}" d="{cross}">{title}</path>'
 
 
 MAX_NUMBERS = 40
@@ -154,10 +88,10 @@ def panels_of(curves: Sequence[tuple[str, PlottedCurve]]) -> tuple[Figure, ...]:
         Figure(
             heading=(Span(curve.scenario, "scenario"), f" · {curve.container} ", Badge.of(curve.standing)),
             sub=_requirements_line(curve),
-            svg=curve_plot_svg(
-                curve_plot(curve, shared_scale([curve])),
+            svg=curve_svg(
+                curve,
+                shared_scale([curve]),
                 title=f'Delays of "{curve.container}" in {curve.scenario} on {curve.profile}',
-                description=curve_in_words(curve),
                 name=anchor,
             ),
             caption=curve_in_words(curve),

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from crashloop.cluster.binaries.versions import can_join_api_server
 from crashloop.cluster.provider import Capability
 from crashloop.model.course import Course, course_of
 from crashloop.model.owner import job_course_of, replaced_course_of
@@ -18,7 +17,7 @@ from crashloop.spec.profile import KubeletProfile, version_of, with_version
 from crashloop.spec.program import LifeEnd
 from crashloop.spec.scenario import AnyScenario, ApiScenario, PodScenario, StartupScenario, TextScenario
 from crashloop.spec.state_metrics import of_state_metrics
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import KubernetesVersion, can_join_api_server
 
 LOOKS_SELDOM = (1, 34)
 """Up to this release a kubelet looks at a waiting pod every 10 to 16 s only, so that ten restarts of 2 s take two minutes."""

@@ -9,7 +9,6 @@ from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from crashloop.cluster.binaries.versions import check_controllers
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.model.course import Course
@@ -26,7 +25,7 @@ from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, Skip, uniqu
 from crashloop.spec.profile import KubeletProfile, version_of
 from crashloop.spec.requirement import Requirement, Scope, applies
 from crashloop.spec.scenario import Scenario, profiles_of
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import KubernetesVersion, check_controllers
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 """The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""

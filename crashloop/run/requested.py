@@ -21,7 +21,7 @@ from crashloop.cluster.binaries.ensure import (
     require_controllers,
     require_kubelet,
 )
-from crashloop.cluster.binaries.versions import check_supported, own_folder, own_kubelet
+from crashloop.cluster.binaries.versions import own_folder, own_kubelet
 from crashloop.cluster.kind.image_choice import version_in_tag
 from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
 from crashloop.cluster.ownership import ClusterStore
@@ -40,7 +40,7 @@ from crashloop.rundir import folder_named, new_run_path
 from crashloop.settings import resolve_settings
 from crashloop.spec.control_plane import controllers_of
 from crashloop.spec.plan import Plan
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import KubernetesVersion, check_supported
 
 _VALUES = {"true": True, "false": False}
 

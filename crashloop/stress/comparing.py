@@ -12,7 +12,7 @@ from crashloop.slo.scrapes import Scrapes
 from crashloop.stress.figures import HEALTHY, figures, samples_of
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
-from crashloop.stress.profile import BOTH, ComparisonDesign, StressNode, host_of
+from crashloop.stress.profile import BOTH, StressNode, host_of
 from crashloop.stress.requirements import MOST_FOREIGN
 
 
@@ -114,34 +114,28 @@ def _doubt(measured: Sequence[Measurement], seen: ComparedRun) -> str:
 def _effects_on_figures(measured: Sequence[Measurement], seen: ComparedRun, among: int) -> Iterator[Effect]:
     design = seen.plan.load.comparison
     blocks = [block for each in measured for block in _blocks(each, seen)]
-    values = [figures(each.measured.phase, *_evidence_of_figures(seen), node=each.place) for each in blocks]
+    values = [
+        figures(each.measured.phase, seen.scrapes, seen.lifecycles, seen.targets, node=each.place) for each in blocks
+    ]
     at_once = any(each.phase.arm == BOTH for each in measured)
     for compared in COMPARED:
         if compared.of_node or not at_once:
-            yield _effect_on_figure(
+            found = [of_block[compared.figure] for of_block in values]
+            yield compare(
                 compared.words,
-                [each.of(_positive(found[compared.figure])) for each, found in zip(blocks, values, strict=True)],
-                design,
+                [
+                    each.of((value,) if value is not None and value > 0 else ())
+                    for each, value in zip(blocks, found, strict=True)
+                ],
+                percentile=None,
                 unit=compared.unit,
+                margin=design.margin,
                 primary=compared.figure in design.primary,
                 among=among,
             )
     starts = [each.of(_startups(each, seen)) for each in blocks]
     for percentile in PERCENTILES if any(each.samples for each in starts) else ():
-        yield _effect_on_figure("start-up of healthy pods", starts, design, percentile=percentile)
-
-
-def _effect_on_figure(
-    what: str,
-    blocks: Sequence[Block],
-    design: ComparisonDesign,
-    *,
-    percentile: float | None = None,
-    unit: str = "s",
-    primary: bool = False,
-    among: int = 1,
-) -> Effect:
-    return compare(what, blocks, percentile=percentile, unit=unit, margin=design.margin, primary=primary, among=among)
+        yield compare("start-up of healthy pods", starts, percentile=percentile, margin=design.margin)
 
 
 def _blocks(measured: Measurement, seen: ComparedRun) -> Iterator[_Block]:
@@ -165,14 +159,6 @@ def _foreign_share_before(measured: Measurement, seen: ComparedRun) -> float | N
 
 def _foreign_share(phase: Phase, seen: ComparedRun) -> float | None:
     return FACTS["foreign_cpu_share"].find(Measured(phases=(phase,), scrapes=tuple(seen.scrapes)), phase)
-
-
-def _evidence_of_figures(seen: ComparedRun) -> tuple[Sequence[Scrapes], Sequence[Lifecycle], Mapping[str, float]]:
-    return seen.scrapes, seen.lifecycles, seen.targets
-
-
-def _positive(value: float | None) -> tuple[float, ...]:
-    return (value,) if value is not None and value > 0 else ()
 
 
 def _startups(block: _Block, seen: ComparedRun) -> tuple[float, ...]:

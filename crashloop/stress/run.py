@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from crashloop.cluster.binaries.versions import check_supported, own_kubelet
+from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
@@ -33,7 +33,7 @@ from crashloop.run.options import OF_LENDERS, arguments
 from crashloop.rundir import new_run_path, point_latest_at
 from crashloop.settings import resolve_settings
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import KubernetesVersion, check_supported
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import Cause, Incidents, StressDir, publish_stress
 from crashloop.stress.generator import address_of, check_free, load_access

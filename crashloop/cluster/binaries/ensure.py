@@ -9,10 +9,7 @@ from crashloop.cluster.binaries.provision import CachedEntry, Provision
 from crashloop.cluster.binaries.versions import (
     NoAnswer,
     ask_version,
-    check_controllers,
     check_own_versions,
-    check_skew,
-    check_supported,
     is_static,
     own_api_server,
     own_folder,
@@ -21,7 +18,7 @@ from crashloop.cluster.binaries.versions import (
 from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.settings import Settings
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import KubernetesVersion, check_controllers, check_skew, check_supported
 
 SHIM = "containerd-shim-runc-v2"
 OLDEST_KIND = (0, 32)

@@ -23,7 +23,6 @@ from crashloop.report.document import (
     table,
 )
 from crashloop.report.results import analyze_again
-from crashloop.report.stress.headline import stress_headline
 from crashloop.report.stress.load import (
     COUNTING,
     environment_in_words,
@@ -33,6 +32,7 @@ from crashloop.report.stress.load import (
     ratios_in_words,
     stage_name,
     stage_rows,
+    stress_headline,
 )
 from crashloop.report.stress.plots import against_pods, delay_charts, rows
 from crashloop.report.stress.results import (

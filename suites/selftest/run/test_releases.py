@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from crashloop.cluster.binaries.versions import NEWEST, OLDEST
 from crashloop.cluster.local.provider import LocalProvider
 from crashloop.errors import UsageError
 from crashloop.run.kinds import can_join, on_version
@@ -13,7 +12,7 @@ from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.plan import Budgets, compared
 from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import Claim, Figure, TextScenario
-from crashloop.spec.version import DEFAULT_VERSION, PINNED, KubernetesVersion
+from crashloop.spec.version import DEFAULT_VERSION, NEWEST, OLDEST, PINNED, KubernetesVersion
 from fixtures.requirements import in_scope
 from suites.conformance.scenarios import EVERY_RULE, MAX_2S, starting
 from suites.conformance.test_releases import VERSION_SET, older_controllers, on_every_release, upgraded

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.report.standing import Standing
-from crashloop.report.stress.headline import stress_headline
+from crashloop.report.stress.load import stress_headline
 from crashloop.report.stress.results import RowText, StressResults, outcome_of
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.judging import judge_run
