@@ -76,18 +76,24 @@ def examine(settings: Settings | None = None) -> Report:
     """Examine this host; takes less than a second."""
     paths = (settings or resolve_settings()).paths
     state_dir = paths.state_dir
-    pressure = Path("/proc/pressure/cpu")
     return report(
         Findings(
             host=host_facts(state_dir, paths.cache_dir),
             kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
             process_start_s=process_start().cpu_s,
-            cpu_pressure=pressure.read_text() if pressure.exists() else "",
+            cpu_pressure=_pressure_text(Path("/proc/pressure/cpu")),
             forward_policy=_forward_policy(),
             docker=docker_facts(),
             clusters=_clusters(state_dir),
         )
     )
+
+
+def _pressure_text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # no such file, or a kernel that was started with psi=0
+        return ""
 
 
 def _clusters(state_dir: Path) -> tuple[ClusterRecord, ...] | None:

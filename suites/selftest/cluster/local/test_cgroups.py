@@ -180,6 +180,7 @@ def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it_where
 def test_who_makes_a_cluster_from_a_slice_is_beside_it_until_the_last_one_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cgroups, "LEFT_WITHIN_S", 0.0)  # only the kernel removes a cgroup with its files
     host = v2_host(tmp_path / "cgroup")
     root, me = tmp_path / "cgroup", str(os.getpid())
     own_cgroup(monkeypatch, "0::/user.slice\n")
@@ -197,6 +198,7 @@ def test_who_makes_a_cluster_from_a_slice_is_beside_it_until_the_last_one_goes(
 def test_a_containers_root_is_emptied_before_it_hands_controllers_down_and_filled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cgroups, "LEFT_WITHIN_S", 0.0)
     host = v2_host(tmp_path / "cgroup")
     root = tmp_path / "cgroup"
     own_cgroup(monkeypatch, "0::/\n")
