@@ -18,8 +18,11 @@ In a container the root that it sees is an ordinary cgroup, which hands nothing 
 import contextlib
 import errno
 import os
+import sys
 from collections.abc import Iterable, Iterator, Set
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -139,6 +142,30 @@ def in_root_cgroup(own: str) -> bool:
 def is_ordinary(root: Path) -> bool:
     """Whether the root of the hierarchy that is seen here is none for the kernel, but the cgroup of a container."""
     return (root / "cgroup.type").exists()
+
+
+class Limits(NamedTuple):
+    """What all that is in a container may use; the largest number without a limit."""
+
+    memory_left: int = sys.maxsize
+    """Bytes."""
+    cpus: int = sys.maxsize
+    """The quota, rounded up."""
+
+
+def container_limits(host: CgroupHost) -> Limits:
+    """By memory.max and cpu.max of the root that is seen on v2, which the kernel's root does not have (cgroup-v2.rst)."""
+    if host.version == 1 or not host.mounts or not is_ordinary(root := Path(host.mounts[0])):
+        return Limits()
+    found = {
+        name: (root / name).read_text().split() if (root / name).exists() else ["max"]
+        for name in ("memory.max", "memory.current", "cpu.max")
+    }
+    most, quota = found["memory.max"][0], found["cpu.max"][0]
+    return Limits(
+        memory_left=sys.maxsize if most == "max" else max(int(most) - int(found["memory.current"][0]), 0),
+        cpus=sys.maxsize if quota == "max" else ceil(int(quota) / int(found["cpu.max"][1])),
+    )
 
 
 def _enter(root: Path, own: str) -> None:
