@@ -1,6 +1,8 @@
 """What the guest consists of and runs. Data, and pure functions of it, of the standard library alone: the guest reads it, too."""
 
 import hashlib
+import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -87,10 +89,12 @@ def kernel_name() -> str:
 
 
 def image_name(checkout: Path) -> str:
-    """Name of the cached root image; other packages, files or Python requirements give another one."""
+    """Name of the cached root image; other packages, files, Python requirements or programs give another one."""
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
-    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock", checkout / "pyproject.toml")
-    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, *(path.read_text() for path in inputs)))}.img"
+    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock")
+    project = tomllib.loads((checkout / "pyproject.toml").read_text())
+    installed = json.dumps([project["project"], project["build-system"]], sort_keys=True)
+    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, installed, *(path.read_text() for path in inputs)))}.img"
 
 
 def apt_sources(mirror: str, keyring: str) -> str:
