@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import psutil
 
 from crashloop.cluster import processes
 from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, docker_problem
-from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems
+from crashloop.cluster.local.cgroups import cgroup_host
+from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems, room
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
 from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, process_start
-from crashloop.processors import available_processors
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
 from crashloop.spec.requirement import Scope
@@ -76,18 +75,24 @@ def examine(settings: Settings | None = None) -> Report:
     """Examine this host; takes less than a second."""
     paths = (settings or resolve_settings()).paths
     state_dir = paths.state_dir
-    pressure = Path("/proc/pressure/cpu")
     return report(
         Findings(
             host=host_facts(state_dir, paths.cache_dir),
             kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
             process_start_s=process_start().cpu_s,
-            cpu_pressure=pressure.read_text() if pressure.exists() else "",
+            cpu_pressure=_pressure_text(Path("/proc/pressure/cpu")),
             forward_policy=_forward_policy(),
             docker=docker_facts(),
             clusters=_clusters(state_dir),
         )
     )
+
+
+def _pressure_text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # no such file, or a kernel that was started with psi=0
+        return ""
 
 
 def _clusters(state_dir: Path) -> tuple[ClusterRecord, ...] | None:
@@ -119,8 +124,7 @@ def report(findings: Findings) -> Report:
 
 def measured_budgets(scope: Scope) -> Budgets:
     """What this host can carry at once in a run of that scope; takes less than a tenth of a second."""
-    available = psutil.virtual_memory().available
-    return budgets_of(available_processors(), available, process_start().cpu_s, CALM_SHARES[scope])
+    return budgets_of(*room(cgroup_host()), process_start().cpu_s, CALM_SHARES[scope])
 
 
 def budgets_elsewhere(scope: Scope, live_pods: int) -> Budgets:

@@ -1,6 +1,8 @@
 """What the guest consists of and runs. Data, and pure functions of it, of the standard library alone: the guest reads it, too."""
 
 import hashlib
+import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -55,24 +57,22 @@ class Ended(NamedTuple):
     seconds: float
 
 
-REQUIREMENTS = (
-    *("RULES-32", "STORY-6"),
-    *("RULES-30", "X-1", "RESET-11", "OVH-5"),
-    *("BACKOFF-22", "X-13"),
-    "FAULT-7",
-    "CAP-3",
-)
-"""They touch the host: out of memory, sandboxes lost or kept, static pods, a restart of the runtime, a configured maximum."""
+HOST = ("RULES-32", "STORY-6", "RULES-30", "X-1", "OVH-5", "BACKOFF-22", "X-13", "CAP-3")
+"""Requirements that touch the host: out of memory, sandboxes lost or kept, static pods, a configured maximum."""
+RUNTIME = ("RESET-11", "FAULT-7")
+"""A sandbox that is lost, and a runtime that restarts, while a container waits."""
 OPEN = frozenset({0, 3})
+
+
+def _run(scope: str, requirements: tuple[str, ...]) -> str:
+    return " ".join([f"crashloop run -q --scope {scope}", *(f"--requirement {each}" for each in requirements)])
+
+
 STEPS = (
     Step("doctor", "crashloop doctor", 120),
     Step("up", "crashloop up --profile max-2s", 300),
-    Step(
-        "requirements",
-        f"crashloop run --scope full -q --requirement {' --requirement '.join(REQUIREMENTS)}",
-        1200,
-        OPEN,
-    ),
+    Step("requirements", _run("quick", HOST), 900, OPEN),
+    Step("runtime", _run("full", RUNTIME), 600, OPEN),
     Step("limits", "crashloop stress tools/guest/limits.yaml", 600, OPEN),
     Step("stress", "crashloop stress suites/stress/short.yaml", 600, OPEN),
     Step("provider", "pytest suites/provider -q", 1500),
@@ -89,10 +89,12 @@ def kernel_name() -> str:
 
 
 def image_name(checkout: Path) -> str:
-    """Name of the cached root image; other packages, files or Python requirements give another one."""
+    """Name of the cached root image; other packages, files, Python requirements or programs give another one."""
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
-    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock", checkout / "pyproject.toml")
-    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, *(path.read_text() for path in inputs)))}.img"
+    inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock")
+    project = tomllib.loads((checkout / "pyproject.toml").read_text())
+    installed = json.dumps([project["project"], project["build-system"]], sort_keys=True)
+    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, installed, *(path.read_text() for path in inputs)))}.img"
 
 
 def apt_sources(mirror: str, keyring: str) -> str:

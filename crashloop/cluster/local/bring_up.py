@@ -25,6 +25,7 @@ from crashloop.cluster.local.layout import ClusterLayout, Network
 from crashloop.cluster.local.namespaces import HOLDER, enter, wire_hub, wire_node
 from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
+from crashloop.cluster.prerequisites import slowness
 from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
 from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.settings import Waits
@@ -182,6 +183,7 @@ class Admin:
 
 _POLL_S = 0.05
 _AT_ONCE = 16
+"""Parts that start side by side on a host of usual speed. A controller manager ends if the API server is starved for 10 s."""
 
 
 class BringUp:
@@ -214,7 +216,7 @@ class BringUp:
         """Start everything and return when the API server answers and all nodes are Ready. The first failure aborts the rest."""
         if control_plane is None:
             self._api_ready.set()
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        with ThreadPoolExecutor(max_workers=max(round(_AT_ONCE / slowness()), 2)) as pool:
             futures: list[Future[None]] = []
             if control_plane is not None:
                 # First, since the threads of the nodes wait for it.

@@ -18,14 +18,17 @@ In a container the root that it sees is an ordinary cgroup, which hands nothing 
 import contextlib
 import errno
 import os
+import sys
 from collections.abc import Iterable, Iterator, Set
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from crashloop.errors import ClusterError
 from crashloop.processors import weight
-from crashloop.waiting import wait_until
+from crashloop.waiting import WaitTimeout, wait_until
 
 _CPUS = "cpuset.cpus"
 _CPUSET_FILES = (_CPUS, "cpuset.mems")
@@ -43,6 +46,7 @@ _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 NEEDED = ("cpu", "cpuset", "memory", "pids")
 """Controllers without which no kubelet starts a pod."""
 MADE_WITHIN_S = 1.0
+LEFT_WITHIN_S = 3.0
 
 
 _home = "/"
@@ -140,6 +144,30 @@ def is_ordinary(root: Path) -> bool:
     return (root / "cgroup.type").exists()
 
 
+class Limits(NamedTuple):
+    """What all that is in a container may use; the largest number without a limit."""
+
+    memory_left: int = sys.maxsize
+    """Bytes."""
+    cpus: int = sys.maxsize
+    """The quota, rounded up."""
+
+
+def container_limits(host: CgroupHost) -> Limits:
+    """By memory.max and cpu.max of the root that is seen on v2, which the kernel's root does not have (cgroup-v2.rst)."""
+    if host.version == 1 or not host.mounts or not is_ordinary(root := Path(host.mounts[0])):
+        return Limits()
+    found = {
+        name: (root / name).read_text().split() if (root / name).exists() else ["max"]
+        for name in ("memory.max", "memory.current", "cpu.max")
+    }
+    most, quota = found["memory.max"][0], found["cpu.max"][0]
+    return Limits(
+        memory_left=sys.maxsize if most == "max" else max(int(most) - int(found["memory.current"][0]), 0),
+        cpus=sys.maxsize if quota == "max" else ceil(int(quota) / int(found["cpu.max"][1])),
+    )
+
+
 def _enter(root: Path, own: str) -> None:
     """Move this process beside the clusters' cgroups, unless it is in the kernel's root, and what a container's root holds."""
     global _home
@@ -177,18 +205,30 @@ def leave(host: CgroupHost) -> None:
         return
     root = Path(host.mounts[0])
     top, leaf = root / PARENT, root / DAEMONS
-    if not top.exists() or any(folder != leaf for folder in top.iterdir() if folder.is_dir()):
-        return
-    with contextlib.suppress(OSError, MissingControllers):
-        left = _members(leaf)
-        if left and _home == "/" and is_ordinary(root):
-            for folder in (top, root):
-                for controller in (folder / "cgroup.subtree_control").read_text().split():
-                    (folder / "cgroup.subtree_control").write_text(f"-{controller}")
-        home = root / _home.lstrip("/")
-        _move(left, home if home.exists() else root)
-    for path in (DAEMONS, PARENT):
-        remove_if_empty(host, path)
+
+    def left() -> bool:
+        """Again after a fork, and until the kernel has forgotten the daemons that were killed."""
+        if not top.exists() or any(folder != leaf for folder in top.iterdir() if folder.is_dir()):
+            return True
+        if leaf.exists():
+            _send_home(root, _members(leaf))
+            leaf.rmdir()
+        top.rmdir()
+        return True
+
+    with contextlib.suppress(WaitTimeout):
+        wait_until(
+            "the daemons' cgroup to be removed", left, timeout_s=LEFT_WITHIN_S, not_yet=(OSError, MissingControllers)
+        )
+
+
+def _send_home(root: Path, pids: list[int]) -> None:
+    if pids and _home == "/" and is_ordinary(root):
+        for folder in (root / PARENT, root):
+            for controller in (folder / "cgroup.subtree_control").read_text().split():
+                (folder / "cgroup.subtree_control").write_text(f"-{controller}")
+    home = root / _home.lstrip("/")
+    _move(pids, home if home.exists() else root)
 
 
 def _keep_to(cpus: Set[int], folder: Path) -> None:

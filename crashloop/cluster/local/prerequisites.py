@@ -14,7 +14,7 @@ import msgspec
 import psutil
 
 from crashloop.cluster import processes
-from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host
+from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host, container_limits
 from crashloop.cluster.local.credentials import LONGEST_COMMON_NAME
 from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, MOST_NODES, ClusterLayout
@@ -91,6 +91,12 @@ def _is_visible(folder: Path) -> bool:
         return False
 
 
+def room(cgroups: CgroupHost) -> tuple[int, int]:
+    """CPUs and bytes of memory for a cluster, by what the host has and by what a container's limits leave of it."""
+    limits = container_limits(cgroups)
+    return min(available_processors(), limits.cpus), min(psutil.virtual_memory().available, limits.memory_left)
+
+
 def _existing(folder: Path) -> Path:
     """The folder, or the one above it in which it would be made."""
     return next(each for each in (folder, *folder.parents) if _is_visible(each))
@@ -105,6 +111,7 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
     linux = sys.platform == "linux"
     root = os.geteuid() == 0
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
+    cores, memory_available = room(cgroups)
     existing = _existing(state_dir)
     programs = [folder for folder in (_existing(cache_dir),) if os.statvfs(folder).f_flag & os.ST_NOEXEC]
     return HostFacts(
@@ -124,8 +131,8 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
         state_filesystem=filesystem_of(existing.resolve(), _text_or_nothing(Path("/proc/self/mountinfo"))),
         state_writable=not _is_read_only(existing),
         state_free=shutil.disk_usage(existing).free,
-        memory_available=psutil.virtual_memory().available,
-        cores=available_processors(),
+        memory_available=memory_available,
+        cores=cores,
         inotify=inotify_of_host(),
         not_executable=tuple(map(str, programs)),
         kernel_messages=_is_readable(Path("/dev/kmsg")) if root else Path("/dev/kmsg").exists(),

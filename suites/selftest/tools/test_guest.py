@@ -68,13 +68,16 @@ def test_the_guest_mounts_every_folder_that_the_command_names(tmp_path: Path) ->
     assert f"ubd0={tmp_path / 'disk'},{tmp_path / 'image'}" in command
 
 
-def test_another_python_requirement_makes_another_image(tmp_path: Path) -> None:
-    names = set()
-    for requirement in ("one", "two"):
+def test_another_python_requirement_makes_another_image_and_a_setting_of_a_tool_does_not(tmp_path: Path) -> None:
+    def named(requirement: str, *, script: str = "one", strict: bool = True) -> str:
         (tmp_path / "requirements.lock").write_text(requirement)
-        (tmp_path / "pyproject.toml").write_text("")
-        names.add(image_name(tmp_path))
-    assert len(names) == 2
+        (tmp_path / "pyproject.toml").write_text(
+            f'[project]\nname = "{script}"\n[build-system]\nrequires = []\n[tool.mypy]\nstrict = {str(strict).lower()}\n'
+        )
+        return image_name(tmp_path)
+
+    assert len({named("one"), named("two"), named("one", script="two")}) == 3
+    assert named("one") == named("one", strict=False)
 
 
 def test_the_kernel_has_what_the_provider_local_needs() -> None:

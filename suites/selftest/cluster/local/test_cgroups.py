@@ -11,6 +11,8 @@ from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.cgroups import (
     DAEMONS,
     CgroupHost,
+    Limits,
+    container_limits,
     in_root_cgroup,
     leave,
     make,
@@ -180,6 +182,7 @@ def test_the_cgroup_at_the_top_weighs_as_much_as_the_process_that_makes_it_where
 def test_who_makes_a_cluster_from_a_slice_is_beside_it_until_the_last_one_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cgroups, "LEFT_WITHIN_S", 0.0)  # only the kernel removes a cgroup with its files
     host = v2_host(tmp_path / "cgroup")
     root, me = tmp_path / "cgroup", str(os.getpid())
     own_cgroup(monkeypatch, "0::/user.slice\n")
@@ -197,6 +200,7 @@ def test_who_makes_a_cluster_from_a_slice_is_beside_it_until_the_last_one_goes(
 def test_a_containers_root_is_emptied_before_it_hands_controllers_down_and_filled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cgroups, "LEFT_WITHIN_S", 0.0)
     host = v2_host(tmp_path / "cgroup")
     root = tmp_path / "cgroup"
     own_cgroup(monkeypatch, "0::/\n")
@@ -209,6 +213,21 @@ def test_a_containers_root_is_emptied_before_it_hands_controllers_down_and_fille
     leave(host)
     assert (root / "cgroup.procs").read_text() == "77"
     assert (root / "cgroup.subtree_control").read_text() == "-+pids"
+
+
+def test_a_container_has_the_memory_and_the_cpus_that_its_limits_leave(tmp_path: Path) -> None:
+    host = CgroupHost(version=2, mounts=(str(tmp_path),))
+    for name, text in (("memory.max", "1000\n"), ("memory.current", "400\n"), ("cpu.max", "150000 100000\n")):
+        (tmp_path / name).write_text(text)
+    assert container_limits(host) == Limits()
+    (tmp_path / "cgroup.type").write_text("domain\n")
+    assert container_limits(host) == Limits(memory_left=600, cpus=2)
+    (tmp_path / "memory.current").write_text("2000\n")
+    assert container_limits(host) == Limits(memory_left=0, cpus=2)
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert container_limits(host) == Limits()
+    assert container_limits(CgroupHost(version=2, mounts=())) == Limits()
 
 
 def test_a_process_in_the_kernels_root_stays_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
