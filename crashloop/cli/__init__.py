@@ -40,7 +40,7 @@ class _Commands(TyperGroup):
             if not command.hidden:
                 panel = getattr(command, "rich_help_panel", None)
                 panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(
-                    (name, command.get_short_help_str(90))
+                    (name, command.get_short_help_str(200))
                 )
         for panel, rows in panels.items():
             with formatter.section(panel):
