@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.checks.everywhere import of_all_pods
+from crashloop.deviations import load_deviations
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
@@ -22,7 +23,7 @@ from crashloop.report.results import RESULTS_FORMAT, Quote, Results, build_resul
 from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.run.control import control_of, refused
 from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
