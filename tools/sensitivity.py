@@ -112,9 +112,9 @@ _FOOT = """
 Why: a shorter delay shows where the kubelet looks in its last part, a longer one where it looks just after its end and its log
 says that it held the restart back. Looks come about once a second, so
 
-- what counts are seconds, not shares. 5 % of 1 s are 50 ms, which the log may lag behind the decision (30 ms where several looks
-  count together); where the kubelet waits for a CPU, 150 ms and what slow control containers took.
-- a profile with few delays has few looks near the end of one: `max-11s` has three, `max-gate-off` three at quick.
+- what counts are seconds, not shares. 5 % of 1 s are 50 ms, and the log may lag behind the decision by 100 ms (30 ms where
+  several looks count together); where the kubelet waits for a CPU, by 150 ms and what slow control containers took.
+- a profile with few delays has few looks near the end of one: `max-11s`, `max-gate-off`.
 - pods that nothing makes the kubelet look at show the jitter of its timer, half of the delay: `reduced-decay-max-4s`, `max-4s`,
   `sync-5s`, `sync-2m`. Those of `rules-off` and `restart-all-off` are about restart rules, and have a few delays.
 """
