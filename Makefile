@@ -84,6 +84,7 @@ generated: python ## Write every generated page and data file that needs no run 
 	$(BIN)/python -m tools.coverage --write
 	$(BIN)/python -m tools.cli_reference --write
 	$(BIN)/python -m tools.schemas docs/schema
+	$(BIN)/python -m tools.sensitivity --write
 	$(BIN)/python -m tools.fault_matrix --write
 
 workflows: ## Check the GitHub workflows once more, with actionlint (needs Go)

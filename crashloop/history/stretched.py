@@ -1,9 +1,9 @@
 """Recordings with longer or shorter delays than the kubelet gave: what a verdict on them is shows what the judge can see.
 
 Theory of operation. All that a recording says to have happened from a moment on is moved, by whatever clock it is stamped with.
-A delay that is longer is so from its middle: the kubelet looks as long before its end, and holds the start back. One that is
-shorter is so by the last time before the create. Time that is put in shows the host as the seconds before it did: copies of the
-recorder's own samples.
+A delay that is longer is so from its first eighth on: the kubelet looks as long before its end, and holds the start back. One
+that is shorter is so by the last time before the create. Time that is put in shows the host as the seconds before it did: copies
+of the recorder's own samples, and as much more in the one that it falls into.
 """
 
 import re
@@ -72,11 +72,15 @@ class _Moved:
         self._from_ns, sums_ns = [], [0]
         for number, exit_ns, at_ns in creates:
             by_ns = round(shift(number, (at_ns - exit_ns) / 1e9) * 1e9)
-            begin_ns = (exit_ns + at_ns) // 2 if by_ns > 0 else at_ns - JUST_BEFORE_NS
+            begin_ns = exit_ns + (at_ns - exit_ns) // 8 if by_ns > 0 else at_ns - JUST_BEFORE_NS
             self._from_ns.append(begin_ns)
             sums_ns.append(sums_ns[-1] + by_ns)
             self.put_in += [(begin_ns, by_ns)] if by_ns > 0 else []
         self._sums_ns = sums_ns
+
+    def put_into_ns(self, from_ns: int, to_ns: int) -> int:
+        """What is put in within that time."""
+        return sum(by_ns for at_ns, by_ns in self.put_in if from_ns < at_ns <= to_ns)
 
     def by_ns(self, t_ns: int) -> int:
         return self._sums_ns[bisect_right(self._from_ns, t_ns)]
@@ -86,6 +90,11 @@ def _moved_line(line: Line, moved: _Moved, boot_ns: int) -> Line:
     utc_ns = line["t_ns"] + (boot_ns if line.get("clock") == "boot" else 0)
     by_ns, received_by_ns = moved.by_ns(utc_ns), moved.by_ns(line["received_ns"])
     data = line.get("data", {})
+    if "interval_ns" in data:
+        share = 1 + moved.put_into_ns(line["t_ns"] - data["interval_ns"], line["t_ns"]) / data["interval_ns"]
+        data = {
+            key: round(each * share) if key.endswith(("_us", "_ns")) and each else each for key, each in data.items()
+        }
     if line["kind"] == "clock":
         data = {k: v + by_ns if k in ("boot_ns", "monotonic_ns") and v else v for k, v in data.items()}
     return line | {

@@ -28,7 +28,7 @@ from crashloop.words import at_lines, count, seconds
 LOST_AFTER_S = 30.0
 """A restart that is so much later than its latest moment counts as lost: as long as a second look of a kubelet takes at most, so
 that a burst of its own work is no loss (pkg/kubelet/pod_workers.go@v1.37.1, half of a retry of 60 s at most)."""
-LOOK_ENDS_S = 0.05
+LOOK_ENDS_S = 0.1
 """From a decision to hold a start back to its line in the log, but for waits for a CPU. Of 700 such looks of a run beside a load
 of 20 on two processors, 13 of them in the last 0.1 s of a delay, none was logged after the due moment."""
 LEAST_ALIKE = 3

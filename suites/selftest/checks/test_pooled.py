@@ -67,7 +67,7 @@ def test_a_look_that_holds_a_restart_back_after_its_delay_is_a_fail_within_every
     assert told(checked("never-early", history)) == []
 
 
-@pytest.mark.parametrize("looks_s", [(), (3.2, 4.99), (5.04,)], ids=["no-look", "before", "as-its-line-may-come"])
+@pytest.mark.parametrize("looks_s", [(), (3.2, 4.99), (5.09,)], ids=["no-look", "before", "as-its-line-may-come"])
 def test_looks_before_the_end_of_a_delay_hold_nothing_back(looks_s: tuple[float, ...]) -> None:
     assert told(checked("never-late", held_back(*looks_s))) == []
 
@@ -189,7 +189,7 @@ def test_a_line_of_the_log_that_comes_after_its_decision_accuses_nobody(host: Ho
 
 
 @pytest.mark.parametrize("seed", range(1, 4), ids=lambda seed: f"seed-{seed}")
-@pytest.mark.parametrize("curve", CURVES[:-1])
+@pytest.mark.parametrize("curve", ["stock", "max-gate-off", "reduced-decay", "max-2s"])
 def test_delays_that_are_5_percent_longer_are_a_fail_on_a_calm_host(curve: str, seed: int) -> None:
     assert judged(Behaviour(delay_factor=1.05), curve, seed=seed).outcome is Outcome.FAIL
 

@@ -73,3 +73,12 @@ def test_every_delay_early_by_a_twentieth_is_a_fail_where_something_looks_when_i
     lines = recorded_lines("crashing-reduced-decay", CALM)
     shorter = stretched(lines, "app", delayed(lambda _, took_s: -0.05 * took_s))
     assert judged("crashing-reduced-decay", shorter).outcome is Outcome.FAIL
+
+
+def test_a_longer_delay_has_looks_that_hold_the_restart_back_after_its_due_moment() -> None:
+    name = "looked-at-when-almost-due-max-1s"
+    lines = recorded_lines(name, CALM)
+    assert judged(name, lines).outcome is Outcome.PASS
+    longer = judged(name, stretched(lines, "app", delayed(lambda *_: 0.15)))
+    assert longer.outcome is Outcome.FAIL
+    assert "and still held restart" in longer.findings[0]
