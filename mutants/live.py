@@ -94,12 +94,12 @@ class Batch:
         owner.start()
         try:
             while left and not is_over():
+                if (failure := failure_of(self.run)) is not None:
+                    raise ClusterError(f"{self.run.root}: {failure.error}")
                 due = to_judge(left, self._is_sealed, known)
                 for work, scenario in due:
                     judged(work, (_seen(self.run, self._plan, work, scenario),))
                 left = [each for each in left if each not in due]
-                if (failure := failure_of(self.run)) is not None:
-                    raise ClusterError(f"{self.run.root}: {failure.error}")
                 if not due:
                     if has_ended(self.run):
                         return

@@ -65,6 +65,8 @@ def build_plan(
     profiles = {
         each.scenario.profile: _profile(each, profile_of(each.base), kubelet_of(each.number)) for each in nodes.values()
     }
+    for name in {later for each in placed for later in each.scenario.later_profiles}:
+        profiles.setdefault(name, profile_of(name))  # a restart with another configuration keeps the node's kubelet
     scenarios = tuple(each.scenario for each in placed)
     return Plan(
         suite=SUITE,

@@ -192,7 +192,7 @@ def _out_of_date(case: Case, statement: Statement, newer: Statement | None, inst
     if truth is None or truth.utc_ns is None:
         return
     from_ns = max(truth.utc_ns, status.t_ns)
-    until_ns = newer.status.t_ns if newer else stated_until_ns(case, pod)
+    until_ns = min(newer.status.t_ns if newer else case.recording.end_ns, stated_until_ns(case, pod))
     if said == "waiting" and instance.exit_ns is not None:
         until_ns = min(until_ns, instance.exit_ns)
     if said == "running" and status.t_ns <= truth.utc_ns + settled_ns(case, truth.utc_ns, status.t_ns):

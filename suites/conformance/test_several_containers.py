@@ -40,9 +40,9 @@ SIDECAR_UNDER_NEVER = restarting(
     Container(
         name="sidecar",
         kind=ContainerKind.INIT,
-        program=exits_with(1, times=3),
+        program=exits_with(1, after_s=7, times=3),
         restart_policy=ALWAYS,
-        probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFF" + 30 * "S", failure_threshold=30),),
+        probes=(Probe(kind=ProbeKind.STARTUP, pattern=10 * "F" + 40 * "S", failure_threshold=50),),
     ),
     app(HOLDS),
     pod=NEVER,

@@ -44,6 +44,7 @@ def test_the_restart_count_rises_by_one_with_each_restart() -> Iterator[Scenario
 @requirement("RULES-36")
 def test_a_pod_is_ready_while_its_containers_are() -> Iterator[Scenario]:
     yield the.MAX_2S
+    yield the.FAILS_THEN_SUCCEEDS
     yield the.SIDECAR
     yield READY_AGAIN_AND_AGAIN
 

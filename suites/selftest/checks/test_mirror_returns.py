@@ -98,17 +98,20 @@ def test_the_status_of_a_new_mirror_pod_is_no_statement_of_the_kubelet() -> None
     assert told(checked("pod-phase", history)) == []
 
 
-def said_to_run_on(*, edited: bool) -> list[str]:
-    """The pod ends after 21 s, and its status says for ever that it runs."""
+def said_to_run_on(*, edited: bool, later: bool = False) -> list[str]:
+    """The pod ends after 21 s, and its status says for ever that it runs, or until `later`."""
     history = mirror(History(STATIC).lives("app", (0.5, 21.0, 143), status=False), 0.1, "created", 1)
     history.status(1.0, {"app": history.running("app", 0, 0.5)})
     history = history.intervention(20.0, "edit-static-pod") if edited else history
+    if later:
+        history.status(50.0, {"app": history.exited("app", 0, 0.5, 21.0, 143)})
     return [each for each in told(checked("last-exit", history.ends(60))) if "said to be running" in each]
 
 
 def test_nothing_is_to_be_stated_of_a_static_pod_whose_file_has_changed() -> None:
     assert len(said_to_run_on(edited=False)) == 1
-    assert said_to_run_on(edited=True) == []
+    assert len(said_to_run_on(edited=False, later=True)) == 1
+    assert said_to_run_on(edited=True) == said_to_run_on(edited=True, later=True) == []
 
 
 def test_a_pod_that_the_kubelet_is_to_reject_has_nothing_to_state() -> None:
