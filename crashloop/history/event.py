@@ -156,7 +156,7 @@ class Kind(StrEnum):
     PROCESS_EXITED = "process-exited"
     """KUBELET, startup scenarios: data: exit_code (negative: a signal), stderr (its last lines)."""
     PROCESS_HEALTHY = "process-healthy"
-    """KUBELET, startup scenarios: /healthz answered ok. data: configz."""
+    """KUBELET, startup scenarios: /healthz answered ok. data: configz; stderr, what it says of the maximum."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
