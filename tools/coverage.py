@@ -7,7 +7,7 @@ python -m tools.coverage --write    write docs/coverage.md
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from crashloop.run.planning import LONGEST_WATCH_S, Declared, scope_of
 from crashloop.run.selection import Citation, requirements_with_tests
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.plan import Judgeable
-from crashloop.spec.requirement import OLDEST_RELEASE, Requirement, State
+from crashloop.spec.requirement import OLDEST_RELEASE, Basis, Bound, Requirement, State
+from crashloop.verdict import VerdictMode
 from fixtures.requirements import declared_in
 from suites import conformance
 
@@ -83,6 +84,9 @@ def too_narrow(requirements: dict[str, Requirement], declarations: Iterable[Decl
             )
 
 
+NO_PROMISE, OURS = "no promise", "bound: ours"
+
+
 def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]]) -> str:
     """docs/coverage.md."""
     topics = tuple(topics)
@@ -94,7 +98,9 @@ def to_markdown(topics: Iterable[Topic], tests: dict[str, tuple[Citation, ...]])
         "Every promise about restarts that this suite knows, and what judges it. *Judged*: a test names it, or an SLO row or a",
         "check of stress runs does. *Planned*: it can be tested, and nothing does yet.",
         "*Untestable*: it cannot be tested as it is written.",
-        "*No promise*: only the kubelet's source says so, or an article about it. A SHOULD is measured and shown only.",
+        "*Report only*: it can never fail a run, as a SHOULD, an observation, or the arithmetic of a text.",
+        "*No promise*: only the kubelet's source says so, or an article about it.",
+        "*Bound: ours*: no text names the number that it is judged by.",
         "",
         *_overview(topics),
         "",
@@ -123,7 +129,9 @@ def main(arguments: list[str] | None = None) -> int:
     elif not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text:
         found.append(f"{DOCUMENT.name} is out of date; write it with --write.")
     states = Counter(requirement.state for requirement in load_requirements().values())
-    counts = ", ".join(f"{states[state]} {state}" for state in State)
+    shown = report_only(load_requirements().values())
+    counts = f"{states[State.JUDGED]} judged, of which {shown} report only, "
+    counts += ", ".join(f"{states[state]} {state}" for state in State if state is not State.JUDGED)
     sys.stdout.writelines(f"{sentence}\n" for sentence in (*found, f"requirements: {counts}"))
     return 1 if found else 0
 
@@ -141,18 +149,22 @@ def _disagreements(requirements: dict[str, Requirement], tests: dict[str, tuple[
 
 
 def _overview(topics: tuple[Topic, ...]) -> Iterator[str]:
-    yield "| Topic | Judged | Planned | Untestable | All |"
-    yield "|---|--:|--:|--:|--:|"
-    everything: Counter[State] = Counter()
+    yield "| Topic | Judged | of which report only | Planned | Untestable | All |"
+    yield "|---|--:|--:|--:|--:|--:|"
     for topic in topics:
-        states = Counter(requirement.state for requirement in topic.requirements)
-        everything += states
-        yield f"| {topic.topic}: {topic.title} | {_counts(states)} |"
-    yield f"| **All** | {_counts(everything)} |"
+        yield f"| {topic.topic}: {topic.title} | {_counts(topic.requirements)} |"
+    yield f"| **All** | {_counts([each for topic in topics for each in topic.requirements])} |"
 
 
-def _counts(states: Counter[State]) -> str:
-    return " | ".join(str(count) for count in (*(states[state] for state in State), states.total()))
+def _counts(requirements: Sequence[Requirement]) -> str:
+    states = Counter(each.state for each in requirements)
+    counts = (states[State.JUDGED], report_only(requirements), states[State.PLANNED], states[State.UNTESTABLE])
+    return " | ".join(map(str, (*counts, states.total())))
+
+
+def report_only(requirements: Iterable[Requirement]) -> int:
+    """How many of the judged ones can never fail a run."""
+    return sum(each.state is State.JUDGED and each.mode is not VerdictMode.GATE for each in requirements)
 
 
 def _table(topic: Topic, tests: dict[str, tuple[Citation, ...]]) -> Iterator[str]:
@@ -171,7 +183,12 @@ def _table(topic: Topic, tests: dict[str, tuple[Citation, ...]]) -> Iterator[str
 
 
 def _source(requirement: Requirement) -> str:
-    return f"{requirement.source} (no promise)" if requirement.basis is Basis.SOURCE else requirement.source
+    apart = [
+        text
+        for text, holds in ((NO_PROMISE, requirement.basis is Basis.SOURCE), (OURS, requirement.bound is Bound.OURS))
+        if holds
+    ]
+    return f"{requirement.source} ({', '.join(apart)})" if apart else requirement.source
 
 
 def _holds_for(requirement: Requirement) -> str:

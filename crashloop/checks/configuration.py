@@ -172,6 +172,21 @@ def check_startup(case: StartupCase, seen: Seen) -> Iterator[Finding]:
         yield from _owed_start(case, case.prediction, exited, healthy)
 
 
+_WARNS = re.compile(r'^W\d{4} |"level":\s*"?warn|\bwarning\b', re.IGNORECASE)
+_OF_THE_MAXIMUM = re.compile(r"maxContainerRestartPeriod|crashLoopBackOff|KubeletCrashLoopBackOffMax", re.IGNORECASE)
+
+
+@checker("start-warning", "the output of a kubelet that becomes healthy", reads=StartupScenario, holds=Holds.DECLARED)
+def check_start_warning(case: StartupCase, seen: Seen) -> Iterator[Finding]:
+    """A kubelet that starts and ignores a configured maximum MUST warn of it; of one that does not start nothing is said."""
+    for healthy in case.recording.healthy[:1]:
+        lines = [each for each in healthy.data.stderr.splitlines() if _OF_THE_MAXIMUM.search(each)]
+        seen.facts["said_of_the_maximum"] = lines
+        if not any(map(_WARNS.search, lines)):
+            said = f"the kubelet became healthy {at_lines([healthy.line])} and warned of no maximum that it ignores"
+            yield fail(f"{said}; it was to warn.", healthy.line)
+
+
 def _owed_refusal(
     case: StartupCase, refusal: Refusal, exited: ProcessEvent | None, healthy: ProcessEvent | None
 ) -> Iterator[Finding]:

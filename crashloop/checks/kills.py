@@ -2,11 +2,11 @@
 
 Theory of operation. A container is killed after the threshold of failures in a row, not before, and not much later; so its
 probes have to be asked in time. What ignores SIGTERM is killed when the grace period of the failed probe has passed, or that of
-the deleted pod.
+the deleted pod; RestartAllContainers heeds none.
 """
 
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 
 import msgspec
 
@@ -19,7 +19,8 @@ from crashloop.model.planned_exit import failures_go_on
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, leaves_ns, unseen_exit
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import was_killed
+from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import FAILS, GRACE_PERIOD_S, SUCCEEDS, Container, Probe, ProbeKind
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
@@ -32,6 +33,9 @@ SEVERAL, SELDOM = 4, 1.5
 """Questions that follow others, and periods between each two of them, that are no chance: stalls scatter."""
 UNASKED_PERIODS = 5
 """So many periods of a probe without a question are no chance."""
+ENDED_WITHIN_S = 10.0
+"""No text names a number. RestartAllContainers gives each container 2 s and ends one after the other:
+pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 minimumGracePeriodInSeconds."""
 
 
 @checker(
@@ -314,3 +318,26 @@ def _beyond_grace(case: Case, seen: Seen, life: Life, reason: _Reason) -> Iterat
     elif lived_s > grace_s + GRACE_LATE_S:
         held = excuse(case, (reason.since_ns, until_ns), grace_s, lived_s - grace_s - GRACE_LATE_S)
         yield fail_unless(held, f'"{name}" ran on for {seconds(lived_s)} {after}', *lines)
+
+
+@checker(
+    "restart-all-grace",
+    Need("ended", 1, "container", "that heeds no SIGTERM and was ended"),
+    about=lambda scenario: scenario.pod.restarts_all,
+)
+def check_restart_all_grace(case: Case, seen: Seen) -> Iterator[Finding]:
+    """RestartAllContainers MUST end what runs without the grace period of the pod, also what only SIGKILL ends."""
+    stubborn = [each for each in case.scenario.pod.containers if each.exit_code_on_term == KILLED]
+    for pod, spec in product(case.pods, stubborn if case.scenario.pod.grace_s > ENDED_WITHIN_S else ()):
+        replaced = replacements(case, pod, spec.name)
+        for instance in (each for each in ran(pod, spec.name) if each.exit and each.ordinal in replaced):
+            trigger, exit_ns = replaced[instance.ordinal].trigger, instance.exit_ns or 0
+            took_s = (exit_ns - trigger.t_ns) / 1e9
+            seen["ended"] += took_s > 0
+            if took_s > ENDED_WITHIN_S and instance.exit is not None:
+                lines, window_ns = (trigger.exited.line, instance.exit.line), (trigger.t_ns, exit_ns)
+                sentence = (
+                    f'"{spec.name}" ran on for {seconds(took_s)} after the exit that triggers RestartAllContainers '
+                    f"{at_lines(lines)}; {seconds(ENDED_WITHIN_S)} is the longest."
+                )
+                yield fail_unless(excuse(case, window_ns, 0.0, took_s - ENDED_WITHIN_S), sentence, *lines)

@@ -34,6 +34,8 @@ from crashloop.words import at_lines, count, seconds
 
 ON_ITS_WAY_NS = 1_000_000_000
 """A status of the sync that starts a container may arrive after the start."""
+BACK_OFF_EVENT = "BackOff"
+"""pkg/kubelet/events/event.go@v1.37.1 BackOffStartContainer."""
 THAT_CAN_SHOW = Need("delays", 3, "delay", "that can show", is_shown=False)
 
 
@@ -215,6 +217,35 @@ def check_back_off_message(case: Case, seen: Seen) -> Iterator[Finding]:
             said = "no delay" if named_s is None else seconds(named_s)
             sentence = f"before {delay.name} a status named {said} {at_lines([line])}"
             yield fail(f"{sentence}; {seconds(delay.due.delay_s)} was due.", line)
+
+
+@checker("back-off-event", Need("delays", 1, "first delay", "that a look finds", is_shown=False), holds=Holds.DECLARED)
+def check_back_off_event(case: Case, seen: Seen) -> Iterator[Finding]:
+    """The first delay of a container SHOULD be reported by its Event BackOff, as soon as a status can say that it waits.
+
+    Later Events may be merged or left out (client-go tools/record/events_cache.go@v0.37.1), so nothing follows from their lack.
+    """
+    first: dict[tuple[str, str], Restart] = {}
+    for each in _followed_restarts(case):
+        if each.due.delay_s > 0:
+            first.setdefault((each.pod.uid, each.container), each)
+    for each in first.values():
+        from_ns, to_ns = each.window_ns or (0, 0)
+        latest_ns = may_lag_ns(case, from_ns, to_ns)
+        if to_ns - from_ns <= latest_ns:
+            continue
+        seen["delays"] += 1
+        told = [one for one in each.pod.events if one.container == each.container and one.data.reason == BACK_OFF_EVENT]
+        came = next((one for one in told if one.t_ns >= from_ns), None)
+        lost = not each.pod.events or any(case.recording.gaps_of(Channel.EVENTS, from_ns, to_ns))
+        doubt = "Events were not followed meanwhile" if lost else None
+        if came is None or came.t_ns > to_ns:
+            yield fail_unless(doubt, f"no Event {BACK_OFF_EVENT} was seen before {each.name}.")
+        elif came.t_ns - from_ns > latest_ns:
+            late = f"the Event {BACK_OFF_EVENT} came {seconds((came.t_ns - from_ns) / 1e9)} after the exit before {each.name}"
+            yield fail_unless(
+                doubt, f"{late} {at_lines([came.line])}; {seconds(latest_ns / 1e9)} was the longest.", came.line
+            )
 
 
 @checker(

@@ -18,6 +18,12 @@ RESTS_ON = {
     "source": "no promise of Kubernetes: its source code, or an article",
 }
 """By `crashloop.spec.requirement.Basis`, without its imports."""
+DECIDES = {
+    "gate": "a FAIL fails the run",
+    "report": "report only: a FAIL fails no run",
+    "text": "report only: a FAIL says that a text is wrong",
+}
+"""By `crashloop.verdict.VerdictMode`, without its imports."""
 StateName = Literal["judged", "planned", "untestable"]
 """Values of `crashloop.spec.requirement.State`, without its imports."""
 
@@ -30,6 +36,8 @@ def list_requirements(
     """List the requirements of the catalogue."""
     from crashloop.requirements import load_requirements
     from crashloop.run.selection import Selection
+    from crashloop.spec.requirement import State
+    from crashloop.verdict import VerdictMode
 
     catalogue = load_requirements()
     selection = Selection.of(catalogue, topics=topic or ())
@@ -39,7 +47,8 @@ def list_requirements(
         return
     rows = ((each.id, each.scope.value, each.state.value, each.sentence) for each in chosen)
     print_table(("id", "scope", "state", "sentence"), rows)
-    out.print(f"{len(chosen)} requirements. `crashloop explain ID` says more.")
+    shown = sum(each.state is State.JUDGED and each.mode is not VerdictMode.GATE for each in chosen)
+    out.print(f"{len(chosen)} requirements, of which {shown} report only. `crashloop explain ID` says more.")
 
 
 def explain(
@@ -65,6 +74,9 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
     until = f" to {found.until}" if found.until else " or newer"
     yield "source", found.source
     yield "rests on", RESTS_ON[found.basis.value]
+    yield "decides", DECIDES[found.mode.value]
+    if found.bound.value == "ours":
+        yield "bound", "ours: no text names a number"
     yield "releases", f"Kubernetes {found.since}{until}"
     if found.gates:
         yield "gates", ", ".join(found.gates)

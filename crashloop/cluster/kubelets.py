@@ -12,6 +12,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,7 @@ def as_yaml(config: dict[str, Any]) -> str:
 
 LAST_LINES_OF_A_CANDIDATE = 40
 """Enough for the message of a refusal."""
+_OF_THE_MAXIMUM = re.compile(r"maxContainerRestartPeriod|crashLoopBackOff|KubeletCrashLoopBackOffMax", re.IGNORECASE)
 _CRASHES = re.compile(r"(panic|fatal error): ")
 
 _log = logging.getLogger(__name__)
@@ -184,6 +186,13 @@ def last_words(log: Path) -> str:
     crash = next((line for line in lines if _CRASHES.match(line)), None)
     end = lines[-LAST_LINES_OF_A_CANDIDATE:]
     return "\n".join(end if crash is None or crash in end else [crash, "...", *end])
+
+
+def words_of_the_maximum(log: Path) -> str:
+    """What a kubelet's output says of the maximum restart delay, its configuration as a whole and its flags apart."""
+    lines = last_lines(log, count=10_000, at_most_bytes=1 << 20).splitlines()
+    said = (each for each in lines if _OF_THE_MAXIMUM.search(each) and "FLAG: " not in each)
+    return "\n".join(each[:500] for each in islice(said, LAST_LINES_OF_A_CANDIDATE))
 
 
 def watch_candidate(
@@ -209,7 +218,7 @@ def watch_candidate(
             return candidate_event(node, Kind.PROCESS_EXITED, exit_code=exit_code(kubelet), stderr=output)
         if not healthy():
             return None
-        return candidate_event(node, Kind.PROCESS_HEALTHY, configz=configz())
+        return candidate_event(node, Kind.PROCESS_HEALTHY, configz=configz(), stderr=words_of_the_maximum(log))
 
     try:
         what = "the candidate to exit or to be healthy"

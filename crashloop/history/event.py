@@ -43,7 +43,7 @@ class Channel(StrEnum):
     """The run's image registry, by its log of requests, read at the end: ground truth."""
     EVENTS = "events"
     """Kubernetes Events about the pods: their senders merge, limit and drop them, so the lack of one proves nothing. They are
-    shown; the only one that is judged is that of a pull (crashloop.checks.pulls)."""
+    shown; judged are those of a pull (crashloop.checks.pulls) and the first of a delay (crashloop.checks.statements)."""
     RECORDER = "recorder"
     """What we did and what happened to us: interventions, watch gaps, host stalls."""
 
@@ -156,7 +156,7 @@ class Kind(StrEnum):
     PROCESS_EXITED = "process-exited"
     """KUBELET, startup scenarios: data: exit_code (negative: a signal), stderr (its last lines)."""
     PROCESS_HEALTHY = "process-healthy"
-    """KUBELET, startup scenarios: /healthz answered ok. data: configz."""
+    """KUBELET, startup scenarios: /healthz answered ok. data: configz; stderr, what it says of the maximum."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

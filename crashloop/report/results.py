@@ -20,8 +20,8 @@ from crashloop.report.text import counted, evidence_text, printable
 from crashloop.report.timeline import Timeline
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Basis, Deviation, Requirement
-from crashloop.verdict import ExitCode, Outcome, Verdict, exit_code, judged_requirements, run_outcome
+from crashloop.spec.requirement import Basis, Bound, Deviation, Requirement
+from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode, exit_code, judged_requirements, run_outcome
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
     judged: int
     """PASS or FAIL as the worst over all scenarios."""
+    report_only: int = 0
+    """Of those, the requirements that can never fail a run: a SHOULD, an observation, a text."""
     skipped: int
     """SKIPPED on every scenario."""
     undecided: int
@@ -44,8 +46,9 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """`49 of 258 requirements judged, 3 skipped, 1 undecided.`"""
-        parts = [f"{self.judged} of {counted(self.catalogue, 'requirement')} judged"]
+        """`49 of 258 requirements judged (of which 7 report only), 3 skipped, 1 undecided.`"""
+        apart = f" (of which {self.report_only} report only)" if self.report_only else ""
+        parts = [f"{self.judged} of {counted(self.catalogue, 'requirement')} judged{apart}"]
         parts += [f"{self.skipped} skipped"] if self.skipped else []
         parts += [f"{self.undecided} undecided"] if self.undecided else []
         wanted = "" if self.is_enough else f": fewer than --at-least {self.at_least}"
@@ -58,8 +61,10 @@ def coverage_of(verdicts: Iterable[Verdict], *, catalogue: int, at_least: int = 
     asked = {each.requirement for each in seen}
     judged = judged_requirements(seen)
     undecided = {each.requirement for each in seen if each.outcome is not Outcome.SKIPPED} - judged
+    gating = {each.requirement for each in seen if each.mode is VerdictMode.GATE}
     return Coverage(
         judged=len(judged),
+        report_only=len(judged - gating),
         skipped=len(asked - judged - undecided),
         undecided=len(undecided),
         catalogue=catalogue,
@@ -91,6 +96,7 @@ class RequirementText(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     basis: Basis | None = None
     """None when the catalogue that judged does not have the requirement, or did not say."""
+    bound: Bound = Bound.TEXT
     note: str = ""
 
 
@@ -280,6 +286,7 @@ def texts_of(wanted: Set[str], catalogue: Mapping[str, Requirement]) -> tuple[Re
             sentence=each.sentence,
             source=each.source,
             basis=each.basis,
+            bound=each.bound,
             note=each.note,
         )
         for name, each in catalogue.items()

@@ -27,7 +27,7 @@ from crashloop.report.document import (
 from crashloop.report.results import DeviationText, RequirementText, Results
 from crashloop.report.standing import Standing, reported, worst_standing
 from crashloop.report.text import anchor_of, counted, flattened, lines_text
-from crashloop.spec.requirement import Basis
+from crashloop.spec.requirement import Basis, Bound
 from crashloop.verdict import COMPARED, FEWEST, Evidence, Outcome, Verdict
 from crashloop.words import count
 
@@ -195,7 +195,8 @@ def _links_to_timelines(results: Results, verdict: Verdict) -> Paragraph | None:
 
 def _source_in_words(requirement: RequirementText) -> str:
     unpromised = " No text of Kubernetes promises it." if requirement.basis is Basis.SOURCE else ""
-    return f"Source: {requirement.source}.{unpromised} {requirement.note}".rstrip()
+    ours = " The bound is ours: no text names a number." if requirement.bound is Bound.OURS else ""
+    return f"Source: {requirement.source}.{unpromised}{ours} {requirement.note}".rstrip()
 
 
 def what_it_rests_on(facts: Mapping[str, Any]) -> str:

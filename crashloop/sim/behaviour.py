@@ -347,6 +347,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     waiting_reason: str = "CrashLoopBackOff"
     """Of a container that waits for its delay; empty: its last end is stated instead."""
     message_factor: float = 1.0
+    back_off_event_ns: int | None = 0
+    """How late the Event comes that says so; None: never."""
     """The delay that the message states, as a multiple of the one due."""
     address_moves: bool = False
     """States another address after each restart."""

@@ -98,6 +98,8 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
     max_ns: int
     configz: dict[str, Any]
     release: tuple[int, int]
+    warning: str = ""
+    """What its output says of a maximum that it ignores."""
 
     @property
     def rules(self) -> bool:
@@ -158,8 +160,14 @@ def take(profile: KubeletProfile, version: KubernetesVersion, behaviour: Behavio
         return _refusal_by_validation("CrashLoopBackOff.MaxContainerRestartPeriod is not to our liking")
     followed = period if behaviour.drop_ins_set_curve else _period_of_file(profile, period)
     initial, maximum = _effective_curve(followed, gates, behaviour)
+    is_ignored = raw is not None and not gates[MAX_PERIOD] and behaviour.warns_of_ignored
     return Effective(
-        gates=gates, initial_ns=initial, max_ns=maximum, configz=_configz(config, period, behaviour), release=release
+        gates=gates,
+        initial_ns=initial,
+        max_ns=maximum,
+        configz=_configz(config, period, behaviour),
+        release=release,
+        warning="W1126 12:00:00.000000 crashLoopBackOff.maxContainerRestartPeriod is ignored" if is_ignored else "",
     )
 
 

@@ -67,6 +67,8 @@ class ConfigurationBehaviour(ControlPlaneBehaviour, frozen=True, kw_only=True):
     """The part of Behaviour about which configuration is taken, and what is made of it."""
 
     accepts_invalid: bool = False
+    warns_of_ignored: bool = True
+    """Says so where it starts with a maximum that it ignores."""
     validated_step_ns: int = 1_000_000
     """The maximum is compared with its range in whole multiples of this."""
     validates_sign: bool = True
@@ -146,6 +148,11 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     reset_spares_done: bool = False
     """Leaves regular containers that have succeeded."""
     reset_empties_volumes: bool = False
+    reset_grace_s: int | None = 2
+    """What RestartAllContainers gives each container; None: what the pod does.
+
+    pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 minimumGracePeriodInSeconds.
+    """
 
     # What it states (statements.py, pod_status.py, instrumentation.py)
     counts_a_start: int = 1

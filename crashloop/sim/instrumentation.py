@@ -98,14 +98,20 @@ BYTES_OF_A_START = 1_100
 """Of the lines about a pod that a start, an exit and what the kubelet sees of them add to its log."""
 
 
+BURST = 25
+"""Events about a pod that are let through at once: client-go tools/record/events_cache.go@v0.37.1 defaultSpamBurst."""
+
+
 class PodLog:
-    """Counts the bytes of all lines; only those about a start that is held up are in the history."""
+    """Counts the bytes of all lines; only those about a start that is held up are in the history. Says the same by Events."""
 
     def __init__(self, pod: SimPod, behaviour: Behaviour) -> None:
         self._pod = pod
         self._behaviour = behaviour
         self._logged: dict[str, int] = {}
         """The restart after which a line about a container was last logged."""
+        self._said = 0
+        pod.tape.said(pod.taken_ns, "Created", pod_uid=pod.uid, container=pod.spec.containers[0].name)
 
     def add(self, at_ns: int, container: Container, reason: str, text: str, **more: float) -> None:
         """A start is held up for that reason (pkg/kubelet/pod_workers.go@v1.37.1 podWorkerLoop)."""
@@ -115,6 +121,10 @@ class PodLog:
         )
         data = {"line": line, "pod_bytes": self._bytes(container, line), **more}
         self._pod.tape.kubelet(at_ns, Kind.LOG, data, pod_uid=self._pod.uid, container=container.name)
+        late_ns = self._behaviour.back_off_event_ns
+        self._said += reason == "CrashLoopBackOff"
+        if reason == "CrashLoopBackOff" and late_ns is not None and self._said <= BURST:
+            self._pod.tape.said(at_ns + late_ns, "BackOff", pod_uid=self._pod.uid, container=container.name)
 
     def _bytes(self, container: Container, line: str) -> int:
         """Of the lines since the last one that was added: this one, and those of a start."""

@@ -130,6 +130,7 @@ class Tape:
         self._event_ns = begin_ns
         """When the last Kubernetes Event came."""
         self._missing = host.model.missing
+        self._ways = Random(begin_ns)
 
     def boot_ns(self, t_ns: int) -> int:
         """The host's boot-time clock at a UTC time."""
@@ -219,6 +220,16 @@ class Tape:
         self._event_ns = received_ns = max(self._event_ns, self._late(t_ns, self.host.model.delivery_ms))
         data = {"reason": reason, "message": message, "type": "Normal", "count": 1, "reporter": "kubelet"}
         self._add(received_ns, Channel.EVENTS, Kind.KUBERNETES_EVENT, data=data, pod_uid=pod_uid, container=container)
+
+    def said(self, t_ns: int, reason: str, *, pod_uid: str, container: str) -> None:
+        """The same of one that nobody waits for: its time on the way is drawn apart."""
+        if Channel.EVENTS not in self._missing and not self.host.lost(Channel.EVENTS, t_ns):
+            way_ns = int(
+                sum(drawn(self._ways, each) for each in (self.host.model.api_ms, self.host.model.delivery_ms)) * MS
+            )
+            data = {"reason": reason, "message": "", "type": "Warning", "count": 1, "reporter": "kubelet"}
+            came_ns = self.host.awake(self.host.thawed(t_ns) + way_ns)
+            self._add(came_ns, Channel.EVENTS, Kind.KUBERNETES_EVENT, data=data, pod_uid=pod_uid, container=container)
 
     def api(self, received_ns: int, kind: Kind, data: dict[str, Any], pod_uid: str) -> None:
         """A pod object as the watch brought it."""

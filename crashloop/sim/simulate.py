@@ -155,7 +155,7 @@ def _start_once(tape: Tape, now: int, outcome: Effective | StartRefusal, mark: d
         tape.kubelet(now, Kind.PROCESS_EXITED, {"exit_code": outcome.exit_code, "stderr": outcome.text} | mark)
     else:
         now = machine.awake(now + machine.takes_ms(KUBELET_HEALTHY_MS))
-        tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz} | mark)
+        tape.kubelet(now, Kind.PROCESS_HEALTHY, {"configz": outcome.configz, "stderr": outcome.warning} | mark)
     return now
 
 

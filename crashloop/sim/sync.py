@@ -31,9 +31,6 @@ MOUNT_TIMEOUT_NS = 123 * S
 """pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
 NETWORK_RETRY_NS = S
 """pkg/kubelet/pod_workers.go@v1.37.1 backOffOnTransientErrorPeriod."""
-RESET_GRACE_S = 2
-"""RestartAllContainers heeds no grace period of a pod: pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1
-minimumGracePeriodInSeconds."""
 SECOND_INSTANCE = 2
 """The restart at which a faulty kubelet starts two instances: the first one that is delayed."""
 
@@ -331,7 +328,7 @@ class PodSync:
                 removed.add(container.name)
                 if instance.exited_ns is None:
                     killed = True
-                    yield from self.runtime.kill(pod, container, instance, RESET_GRACE_S)
+                    yield from self.runtime.kill(pod, container, instance, self.behaviour.reset_grace_s)
                 self.runtime.remove(pod, instance, keep_log=self._keeps_log(container, source))
         if source.name not in removed:
             for instance in [each for each in pod.instances if each.name == source.name]:

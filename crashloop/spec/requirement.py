@@ -32,6 +32,15 @@ class Basis(StrEnum):
     """No text of Kubernetes says so: a file of the source does, or an article about what kubelets do."""
 
 
+class Bound(StrEnum):
+    """Who says where the limit is that the requirement is judged by."""
+
+    TEXT = "text"
+    """A text of Kubernetes, or a file of its source."""
+    OURS = "ours"
+    """No text names a number: this suite does, with room for what a kubelet of today needs."""
+
+
 class Scope(StrEnum):
     """The smallest scope whose runs can hold the least evidence; of the first three, a wider one includes the narrower."""
 
@@ -65,6 +74,7 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     source: str
     """Where Kubernetes makes it: KEP and section, page of the documentation, or file of the source at a tag."""
     basis: Basis
+    bound: Bound = Bound.TEXT
     since: str = OLDEST_RELEASE
     """First release it holds for."""
     until: str | None = None

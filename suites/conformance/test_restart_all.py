@@ -10,7 +10,7 @@ from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, app, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, QUICK_WATCH_S, app, init, restarting
 from suites.conformance.test_jobs import ALL_AT_ONCE
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
@@ -207,3 +207,28 @@ def test_restarts_wait_as_any_other() -> Scenario:
 @requirement("X-4")
 def test_a_rule_applies_to_an_exit_with_0() -> Scenario:
     return ON_EXIT_0
+
+
+WITHOUT_GRACE = PodScenario(
+    name="restart-all-without-grace",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            msgspec.structs.replace(app(runs((6, 42), (3, 0)), policy=NEVER, rules=RESTART_ALL), post_start=True),
+            Container(name="stubborn", program=HOLDS, exit_code_on_term=137, post_start=True),
+        ),
+        restart_policy=NEVER,
+        grace_s=30,
+    ),
+    until=Until(restarts={"stubborn": 1}, exits={"app": 2}, at_most_s=QUICK_WATCH_S),
+)
+
+
+@requirement("RAC-20")
+def test_what_heeds_no_sigterm_is_ended_without_the_grace_period_of_its_pod() -> Scenario:
+    return WITHOUT_GRACE
+
+
+@requirement("RAC-21")
+def test_hooks_run_again_after_a_restart_of_all() -> Scenario:
+    return WITHOUT_GRACE

@@ -32,6 +32,12 @@ def test_the_message_names_the_delay() -> Iterator[Scenario]:
     yield the.MAX_11S
 
 
+@requirement("BACKOFF-30")
+def test_a_delay_is_reported_by_an_event() -> Iterator[Scenario]:
+    yield the.MAX_10S
+    yield the.MAX_11S
+
+
 @requirement("RULES-22")
 def test_the_restart_count_rises_by_one_with_each_restart() -> Iterator[Scenario]:
     yield from the.EVERY_CURVE

@@ -102,6 +102,7 @@ class DistinctionFault(Fault):
         "leaves containers that have succeeded as they are on RestartAllContainers",
         {"reset_spares_done": True},
     )
+    RESET_HEEDS_GRACE = "gives containers their pod's grace period in RestartAllContainers", {"reset_grace_s": None}
     RESET_EMPTIES_VOLUMES = "empties the volumes of a pod on RestartAllContainers", {"reset_empties_volumes": True}
 
     # Statements

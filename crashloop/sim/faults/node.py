@@ -20,6 +20,10 @@ class ConfigurationFault(Fault):
 
     CRASHES_ON_INVALID = "crashes where it has to refuse its configuration", {"crashes_on_invalid": True}
     ACCEPTS_INVALID = "starts with a configuration that it has to refuse", {"accepts_invalid": True}
+    IGNORES_SILENTLY = (
+        "ignores a maximum without its gate and does not warn of it",
+        {"accepts_invalid": True, "warns_of_ignored": False},
+    )
     VALIDATES_SECONDS = "validates the maximum in whole seconds", {"validated_step_ns": S}
     VALIDATES_NO_SIGN = "takes a negative maximum that is within the range without its sign", {"validates_sign": False}
     TAKES_NUMBERS = "takes a number for a duration in seconds", {"takes_numbers": True}

@@ -144,6 +144,8 @@ class StatementFault(Fault):
     # Reason and message of a delay
     HIDES_BACKOFF = "does not state that a container waits for its delay", {"waiting_reason": ""}
     OTHER_REASON = "states another reason for which a container waits for its delay", {"waiting_reason": "BackOff"}
+    BACK_OFF_EVENT_LATE = "has the Event of a delay 2.5 s late", {"back_off_event_ns": 5 * S // 2}
+    BACK_OFF_EVENT_MISSING = "has no Event of a delay", {"back_off_event_ns": None}
     MESSAGE_TWICE = "states twice the delay in the message of a waiting container", {"message_factor": 2.0}
 
 

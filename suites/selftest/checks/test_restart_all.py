@@ -1,5 +1,8 @@
 """RestartAllContainers takes every container along, and what it hides is a deviation."""
 
+import re
+from functools import cache
+
 import pytest
 
 from crashloop.checks.evaluate import run_checkers
@@ -10,12 +13,16 @@ from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.restart_all import replacements, resets_of
+from crashloop.sim.faults import DistinctionFault
+from crashloop.sim.host import HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, case, checked, question, resetting, scenario, told
+from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
+from tools.trials import Trial, recordings_of, verdict_of
 
 RESTART_ALL = scenario(
     app(runs((1, 0), (1, 0)), name="setup", kind=ContainerKind.INIT),
@@ -180,3 +187,26 @@ def test_a_container_that_is_left_to_its_delay_is_a_fail() -> None:
 def test_a_removal_that_may_have_gone_unseen_accuses_nobody() -> None:
     history = loop_that_waits(removed=False).gap(Channel.RUNTIME, 5.4, 5.8)
     assert told(checked("restart-decision", history)) == []
+
+
+@cache
+def without_grace() -> Trial:
+    return next(each for each in trials() if each.requirement.id == "RAC-20")
+
+
+def test_the_grace_period_of_the_pod_is_none_of_a_restart_of_all() -> None:
+    heeds = recordings_of(without_grace().scenario, frozenset({DistinctionFault.RESET_HEEDS_GRACE}))
+    (finding,) = verdict_of(without_grace().requirement, without_grace().scenario, *heeds).findings
+    assert re.fullmatch(
+        r'RAC-20: "stubborn" ran on for 30\.\d+ s after the exit that triggers RestartAllContainers '
+        r"\(history lines \d+ and \d+\); 10 s is the longest\.",
+        finding,
+    )
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
+def test_a_right_kubelet_is_never_too_late_to_end_what_heeds_no_signal(host: HostModel) -> None:
+    for seed in range(3):
+        recordings = recordings_of(without_grace().scenario, host=host, seed=seed)
+        verdict = verdict_of(without_grace().requirement, without_grace().scenario, *recordings)
+        assert verdict.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE), verdict.findings

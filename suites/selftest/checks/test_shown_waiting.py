@@ -1,11 +1,13 @@
 """What a status shows of a delay: its reason, its message, and the order of states."""
 
+import re
 from typing import Any
 
 import pytest
 
 from crashloop.requirements import load_requirements
 from crashloop.sim.faults import StatementFault
+from crashloop.sim.host import HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, VerdictMode
@@ -82,3 +84,28 @@ def test_a_kubelet_that_shows_something_else_is_reported_and_fails_no_run(
     assert wrong.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
     assert wrong.mode is VerdictMode.REPORT
     assert not wrong.fails_the_run
+
+
+@pytest.mark.parametrize(
+    ("fault", "finding"),
+    [
+        (StatementFault.BACK_OFF_EVENT_LATE, r"the Event BackOff came 3\.\d+ s after the exit before restart 2 of .*"),
+        (StatementFault.BACK_OFF_EVENT_MISSING, r'no Event BackOff was seen before restart 2 of "app"\.'),
+    ],
+    ids=lambda each: each.name if isinstance(each, StatementFault) else "",
+)
+def test_an_event_of_a_delay_that_is_late_or_missing_is_reported(fault: StatementFault, finding: str) -> None:
+    requirement = load_requirements()["BACKOFF-30"]
+    verdict = verdict_of(requirement, the.MAX_10S, recorded(history_of(the.MAX_10S, frozenset({fault}))))
+    assert (verdict.outcome, verdict.mode) == (Outcome.FAIL, VerdictMode.REPORT)
+    assert re.fullmatch(f"BACKOFF-30: {finding}", verdict.findings[0])
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
+def test_the_event_of_a_right_kubelet_is_never_late(host: HostModel) -> None:
+    requirement = load_requirements()["BACKOFF-30"]
+    outcomes = {
+        verdict_of(requirement, the.MAX_10S, recorded(history_of(the.MAX_10S, seed=seed, host=host))).outcome
+        for seed in range(3)
+    }
+    assert outcomes <= {Outcome.PASS, Outcome.INCONCLUSIVE}

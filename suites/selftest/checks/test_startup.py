@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crashloop.checks.configuration import StartupCase, check_startup, node_objections
+from crashloop.checks.configuration import StartupCase, check_start_warning, check_startup, node_objections
 from crashloop.checks.finding import Checked
 from crashloop.history.event import Kind
 from crashloop.model.config import Curve, Refusal, RefusalKind, unknown_flag
@@ -366,3 +366,23 @@ def test_another_end_than_the_one_that_is_known_is_a_fail(
 def test_an_end_whose_words_were_not_kept_decides_nothing(refusal: Refusal, stderr: str) -> None:
     (finding,) = told(started(refusal, Kind.PROCESS_EXITED, exit_code=2, stderr=stderr))
     assert finding.startswith("INCONCLUSIVE: the kubelet exited with 2")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "findings"),
+    [
+        ("W1126 12:00:00.000000 crashLoopBackOff.maxContainerRestartPeriod is ignored", []),
+        ('{"level":"warn","msg":"maxContainerRestartPeriod is ignored"}', []),
+        (
+            "I1126 12:00:00.000000 crashLoopBackOff: 2s",
+            [
+                "FAIL: the kubelet became healthy (history line 5) and warned of no maximum that it ignores; it was to warn.",
+            ],
+        ),
+    ],
+    ids=["klog", "json", "no-warning"],
+)
+def test_a_kubelet_that_ignores_a_maximum_has_to_warn_of_it(stderr: str, findings: list[str]) -> None:
+    history = startup(TRIED).process(2.0, Kind.PROCESS_HEALTHY, configz={}, stderr=stderr).ends(30, heartbeat=False)
+    case = StartupCase(scenario=TRIED, prediction=REFUSED, recording=history.recording())
+    assert told(check_start_warning(case)) == findings

@@ -85,3 +85,9 @@ def test_a_host_is_described_for_programs() -> None:
     rows = msgspec.json.decode(CliRunner().invoke(app, ["doctor", "--json"]).stdout)["rows"]
     assert {"cores", "memory", "docker"} <= {row["name"] for row in rows} | {"docker"}
     assert isinstance(msgspec.json.decode(printed("status", "--json")), list)
+
+
+def test_what_this_suite_bounds_itself_and_what_fails_no_run_is_said() -> None:
+    assert "ours: no text names a number" in printed("explain", "rules-29")
+    assert "report only" not in printed("explain", "rules-29")
+    assert "report only: a FAIL fails no run" in printed("explain", "ovh-11")

@@ -9,7 +9,7 @@ import pytest
 
 from crashloop.report.conformance import headline
 from crashloop.report.curves import PlottedCurve, ReportedDelay
-from crashloop.report.results import Coverage, DeviationText, RequirementText, Results, build_results
+from crashloop.report.results import Coverage, DeviationText, RequirementText, Results, build_results, coverage_of
 from crashloop.report.standing import Standing
 from crashloop.verdict import ExitCode, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import (
@@ -306,3 +306,11 @@ def test_a_stall_excuses_a_late_delay_only(created_s: float, stalled_s: float, e
         restart=2, due_s=2.0, latest_s=4.0, seen_s=created_s, created_s=created_s, stalled_s=stalled_s
     )
     assert delay.is_excusable is excusable
+
+
+def test_requirements_that_can_fail_no_run_are_counted_apart() -> None:
+    def verdict(name: str, mode: VerdictMode) -> Verdict:
+        return Verdict(requirement=name, scenario="s", profile="p", outcome=Outcome.PASS, mode=mode)
+
+    shown = coverage_of((verdict("A-1", VerdictMode.GATE), verdict("A-2", VerdictMode.REPORT)), catalogue=9)
+    assert shown.sentence == "2 of 9 requirements judged (of which 1 report only)."

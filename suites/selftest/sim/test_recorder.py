@@ -58,7 +58,7 @@ def test_the_journal_errs_long_only() -> None:
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_channel_that_a_cluster_lacks_says_nothing(host: HostModel, missing: set[Channel]) -> None:
-    assert {event.channel for event in recorded_on(host)} == set(Channel) - {Channel.REGISTRY, Channel.EVENTS} - missing
+    assert {event.channel for event in recorded_on(host)} == set(Channel) - {Channel.REGISTRY} - missing
 
 
 def test_what_is_lost_lies_in_a_gap() -> None:
