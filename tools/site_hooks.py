@@ -42,11 +42,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: Any) -> str:
     """Let the links of a page lead to pages of the site, and its tables read as on GitHub."""
     uri = page.file.src_uri
+    if uri.startswith(SOURCE) or uri in reference_data(config.nav or []):
+        page.meta["search"] = {"exclude": True}
     path = uri.removeprefix(SOURCE) if uri.startswith(SOURCE) else DOCS + uri
     return with_links(with_bars(markdown), path, uri)
+
+
+def reference_data(nav: list[Any]) -> set[str]:
+    """The pages of tables, which answer no question: the search would find little else."""
+    return {uri for section in nav if isinstance(section, dict) for uri in section.get("Reference data", ())}
 
 
 def with_bars(markdown: str) -> str:

@@ -107,8 +107,11 @@ def _exit_code() -> int:
             return ended_with if isinstance(ended_with, int) else ExitCode.OK
         except _WrongUsage as wrong:
             command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
-            if wrong.message:  # empty where the help was shown
-                _say(f"{wrong.format_message()}\n`{command} -h` has its options.")
+            told = wrong.format_message().strip()
+            if told.startswith("Usage: "):  # the help, where no command is given
+                typer.echo(told, err=True)
+            else:
+                _say(f"{told}\n`{command} -h` has its options.")
             return ExitCode.USAGE
         except SystemExit as ended:
             if isinstance(ended.__context__, BrokenPipeError):  # typer ends with 1, which would accuse Kubernetes

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from inspect import Parameter, signature
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -103,9 +104,11 @@ def epilog(*examples: Example, exit_codes: str = "") -> str:
 
 
 class _EachOnce(TyperCommand):
-    """Refuses an option that takes one value and is given twice; the last one would win in silence."""
+    """Refuses an option of one value that is given twice (the last would win), and an empty argument (a path would be `.`)."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(not each and not before.startswith("-") for before, each in pairwise(["", *args])):
+            raise UsageError(f"{ctx.info_name}: an argument is empty; a variable of the shell may not be set.")
         given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
         for each in given:
             if given.count(each) > 1 and isinstance(each, TyperOption) and not (each.multiple or each.is_flag):

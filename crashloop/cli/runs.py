@@ -1,6 +1,7 @@
 """Commands about runs: run the suite, judge a run again."""
 
 import os
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +42,9 @@ def run(invocation: typer.Context, **given: Any) -> None:
     from crashloop.cli.run_terminal import SETTINGS, RunTerminal, is_own
     from crashloop.run.requested import check_request
 
+    processes = given["n"]
+    if processes is not None and not re.fullmatch(r"\d+|auto|logical", processes):
+        raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")
     check_request({each.name: given[each.field] for each in OPTIONS if given[each.field] not in (None, [])})
     for argument in invocation.args:
         _refuse_misspelt(argument)

@@ -110,6 +110,8 @@ def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator
         yield f"  last exit   {each.last_exit}"
         if each.delay_s is not None:
             yield f"  delay       {each.delay_s:g} s, as the kubelet states; {each.step}"
+        elif each.counted_s is not None:
+            yield f"  delay       {each.counted_s:g} s by its restart count, unless something reset it; not stated yet"
         yield f"  curve       {each.curve.initial_s:g} s, doubled up to {each.curve.maximum_s:g} s: {each.curve_by}"
         if each.earliest is not None and each.latest is not None:
             due = _countdown(each.earliest, each.latest, now, longest=timedelta(seconds=each.curve.maximum_s))

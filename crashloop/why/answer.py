@@ -10,7 +10,7 @@ from crashloop.errors import UsageError
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.counter import RESET_AFTER_S
 from crashloop.model.lateness import latest_s, soonest_s
-from crashloop.model.restart import decide
+from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import as_shipped
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.pod import Container, Pod
@@ -67,6 +67,8 @@ class ContainerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What it does now."""
     delay_s: float | None
     """As the kubelet states it; None if it states none."""
+    counted_s: float | None
+    """While it states none: the delay by the restart count on the curve, if nothing reset it; None where it is not that."""
     step: str
     curve: Curve
     curve_by: str
@@ -191,12 +193,17 @@ def _container_answer(
         cause = blocked[0]
     delay_s = stated_backoff_s(str(waiting.get("message"))) if waiting and blocked is None else None
     curve = setting.curve or DEFAULT_CURVE
+    code = int((ended or {}).get("exitCode") or 0)
+    is_hidden = blocked is None and cause is not Cause.PROBE and state.get("terminated") is not None
+    counts = status is not None and is_hidden and _restarts(planned, container, code, setting)
+    counted_s = curve.delay_s(status.restart_count + 1) if status is not None and counts else None
+    due_s = counted_s if delay_s is None else delay_s
     finished = _time(ended.get("finishedAt")) if ended else None
     earliest = latest = None
-    if delay_s is not None and finished is not None and finished.year <= _LAST_YEAR:
+    if due_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
-        soonest = soonest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
-        last_s = latest_s(delay_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
+        soonest = soonest_s(due_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
+        last_s = latest_s(due_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
         earliest = finished + timedelta(seconds=soonest)
         latest = finished + timedelta(seconds=last_s + 1.0)  # finishedAt is cut to whole seconds
     killed = bool(ended) and (cause is Cause.PROBE or (ended or {}).get("exitCode") in _KILLED)
@@ -210,6 +217,7 @@ def _container_answer(
         last_exit=last_exit,
         state=_state(status, state, blocked, delay_s, finished),
         delay_s=delay_s,
+        counted_s=counted_s,
         step=_step(delay_s, curve, known=setting.curve is not None),
         curve=curve,
         curve_by=setting.curve_by or "the release's default; the node's configuration is not known",
@@ -239,9 +247,15 @@ def _state(
     if state.get("running") is not None:
         return "it runs, so no delay is under way"
     if state.get("terminated") is not None:
-        return "it has ended, and the kubelet has stated no delay"
+        return "it has ended, and the kubelet states no delay"
     reason = (state.get("waiting") or {}).get("reason")
     return f"it waits ({reason}), and the kubelet states no delay" if reason else "its status says nothing"
+
+
+def _restarts(pod: Pod, container: Container, code: int, setting: Setting) -> bool:
+    """Whether the exit leads to a restart of this container alone, which the curve delays."""
+    known = {"gates": setting.gates, "version": setting.version, "deviations": as_shipped(setting.version)}
+    return decide(pod, container, code, **known).decision is Decision.RESTART  # type: ignore[arg-type]
 
 
 def _exits(pod: Pod, container: Container, setting: Setting, *, probes: bool) -> Iterable[ExitAnswer]:

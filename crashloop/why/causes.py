@@ -89,5 +89,6 @@ def killed_by(events: Iterable[Json], pod: Json, container: str) -> str:
         if each.get("reason") == "FailedPostStartHook":
             said = "hook"
         elif each.get("reason") == "Killing":
-            said = next((probe for probe in _BY_PROBE if probe in message), "")
+            by_hook = "hook" if "FailedPostStartHook" in message else ""
+            said = next((probe for probe in _BY_PROBE if probe in message), by_hook)
     return said

@@ -52,7 +52,7 @@ def read_folder(folder: Path) -> Evidence:
 
 def evidence_of(documents: Iterable[Any]) -> Evidence:
     """Pods, nodes and Events among objects and lists of them; a pod that stands there twice counts once."""
-    pods: dict[object, Json] = {}
+    pods: dict[str, Json] = {}
     versions: dict[str, str] = {}
     events: list[Json] = []
     for each in _objects(documents):
@@ -63,9 +63,9 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
             case "Event":
                 events += [each] if isinstance(each.get("involvedObject"), dict) else []
             case "Pod":
-                pods[metadata.get("uid") or (metadata.get("namespace"), metadata.get("name"), len(pods))] = each
+                pods[str(metadata.get("uid") or len(pods))] = each
             case _:
-                pods |= {("template", len(pods)): pod for pod in _templates(each)}
+                pods |= {f"template {len(pods)} {number}": pod for number, pod in enumerate(_templates(each))}
     return Evidence(tuple(pods.values()), versions, tuple(events))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from crashloop.cli import app
 
@@ -89,6 +90,29 @@ def test_pytest_is_shown_with_options_that_it_has(where: str, words: list[str]) 
 def test_make_is_shown_with_targets_that_it_has(where: str, words: list[str]) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert {word for word in words if re.fullmatch("[a-z-]+", word)} <= targets, where
+
+
+TASKS = [
+    ROOT / "docs" / f"{name}.md" for name in ("set-a-maximum", "kubelet-change", "ci-of-a-distribution", "my-pod-waits")
+]
+NEEDS_NOTHING = ("predict", "profile", "list", "explain")
+RUNNABLE = {
+    " ".join(words): words
+    for page in TASKS
+    for words in shown(page)
+    if words[0] == "crashloop" and words[1] in NEEDS_NOTHING and "--from-cluster" not in words
+}
+
+
+@pytest.mark.parametrize("words", RUNNABLE.values(), ids=list(RUNNABLE))
+def test_what_a_task_shows_and_needs_nothing_answers(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("kubelet.yaml").write_text((ROOT / "manifests/kubelet/max-10s.yaml").read_text(encoding="utf-8"))
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    assert done.output.strip()
 
 
 def options(words: list[str]) -> list[str]:

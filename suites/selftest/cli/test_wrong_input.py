@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from crashloop.cli import app
+from crashloop.cli import app, main
 from crashloop.cluster.kind.prerequisites import docker_facts
 from crashloop.doctor import examine
 from crashloop.errors import UsageError
@@ -370,3 +370,26 @@ def test_a_state_folder_that_is_a_file_is_no_empty_one(tmp_path: Path) -> None:
     done = ended("status", CRASHLOOP_STATE_DIR=str(tmp_path / "file"))
     assert done.returncode == ExitCode.USAGE
     assert "it is a file." in done.stderr
+
+
+@pytest.mark.parametrize("command", ["why", "report", "compare", "alerts", "profile check", "export"])
+def test_an_argument_that_is_missing_or_empty_is_named(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more, said in (([], "Missing argument"), ([""], "an argument is empty")):
+        monkeypatch.setattr("sys.argv", ["crashloop", *command.split(), *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == ExitCode.USAGE
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processes", ["x", "-1", "1.5"])
+def test_a_number_of_processes_is_one(
+    processes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["crashloop", "run", "--dry-run", "-n", processes])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == ExitCode.USAGE
+    assert "expected a number of processes, auto or logical" in capsys.readouterr().err

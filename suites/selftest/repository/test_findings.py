@@ -126,3 +126,19 @@ def test_a_picture_is_small_and_names_no_path_of_a_machine(image: Path) -> None:
     text = image.read_text(encoding="utf-8")
     assert len(text) < LARGEST_BYTES
     assert re.findall(r"(?<![\w.])/(?:root|home|tmp|work|var|run|usr)/", text) == []
+
+
+SUSPECTED = re.compile(r"^\| [^|]+ \| (?P<ids>[^|]+) \| (?P<result>.*) \|$", re.MULTILINE)
+
+
+def test_the_index_does_not_contradict_itself() -> None:
+    """What has a page or is a known deviation is no mere suspicion, and what is not testable says so."""
+    head, _, suspected = INDEX.read_text(encoding="utf-8").partition("\n## Suspected")
+    found = {name for row in INDEXED.finditer(head) for name in IDENTIFIER.findall(row["cells"])}
+    known = found | {each.requirement for each in load_deviations()}
+    untestable = {name for name, each in load_requirements().items() if each.state is State.UNTESTABLE}
+    rows = [(set(IDENTIFIER.findall(row["ids"])), row["result"]) for row in SUSPECTED.finditer(suspected)]
+    assert len(rows) > 5
+    for ids, result in rows:
+        assert not (ids & known and "not run" in result), ids
+        assert not ids & untestable or "not testable" in result, ids

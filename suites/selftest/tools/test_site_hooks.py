@@ -1,5 +1,6 @@
 """The site of the documentation: links stay within it, and what leads nowhere fails the build."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools.site_hooks import site_uri, with_links
+from tools.site_hooks import reference_data, site_uri, with_links
 
 ROOT = Path(__file__).parents[3]
 
@@ -77,3 +78,16 @@ def test_a_link_in_a_code_block_stays_as_it_is() -> None:
 )
 def test_a_file_has_one_place_in_the_site(path: str, uri: str) -> None:
     assert site_uri(path) == uri
+
+
+def test_the_search_finds_pages_for_people_and_no_tables_of_data() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert {"coverage.md", "fault-matrix.md", "benchmark.md"} <= reference_data(nav)
+    assert not {"faq.md", "my-pod-waits.md", "liveness-loop.md"} & reference_data(nav)
+
+
+def test_a_source_file_is_not_in_the_search(tmp_path: Path) -> None:
+    done, printed = built(tmp_path, "# One\n\n[code](../src/a.py)\n")
+    assert done, printed
+    found = json.loads((tmp_path / "site/search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    assert {each["location"].partition("#")[0] for each in found} == {"index.html"}

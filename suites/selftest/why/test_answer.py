@@ -9,6 +9,7 @@ from crashloop.model.config import Curve
 from crashloop.spec.version import KubernetesVersion
 from crashloop.why.answer import ContainerAnswer, Setting, answer_of
 from crashloop.why.causes import Cause
+from crashloop.why.objects import evidence_of
 
 SETTING = Setting(version=KubernetesVersion(1, 37, 1))
 Json = dict[str, Any]
@@ -194,3 +195,45 @@ def test_what_is_no_pod_is_refused(broken: Json, said: str) -> None:
 def test_a_release_without_a_model_is_refused() -> None:
     with pytest.raises(UsageError, match=r"1\.32\.4, is older than the model covers \(1\.33\)"):
         answer_of(pod(), Setting(version=KubernetesVersion(1, 32, 4)), ())
+
+
+def ended(*, restarts: int = 2, code: int = 1, **more: Any) -> Json:
+    """A pod whose container has ended, and whose status does not show yet that it waits."""
+    made = pod(**more)
+    status = made["status"]["containerStatuses"][0]
+    status |= {
+        "restartCount": restarts,
+        "state": {"terminated": status["lastState"]["terminated"] | {"exitCode": code}},
+    }
+    return made
+
+
+def test_a_delay_that_is_not_stated_yet_is_that_of_the_restart_count() -> None:
+    """CrashLoopBackOff is hidden for most of a delay since 1.35 (docs/findings/alert-stays-silent.md)."""
+    found = answer(ended(restarts=2))
+    assert (found.delay_s, found.counted_s) == (None, 20.0)
+    assert str(found.earliest) == "2026-01-02 03:04:25+00:00"
+    assert found.latest is not None
+    assert found.earliest is not None
+    assert (found.latest - found.earliest).total_seconds() <= 20.0 / 2 + 3
+    assert answer(ended(restarts=0)).counted_s == 0.0
+    assert answer(ended(restarts=9)).counted_s == 300.0
+
+
+def test_what_is_not_restarted_by_itself_has_no_counted_delay() -> None:
+    assert answer(ended(spec={"restartPolicy": "Never"})).counted_s is None
+    assert answer(ended(spec={"restartPolicy": "OnFailure"}, code=0)).counted_s is None
+    killed = event("Killing", "Container app failed liveness probe, will be restarted")
+    assert answer(ended(code=137, livenessProbe=PROBE), events=(killed,)).counted_s is None
+    assert answer(pod()).counted_s is None
+
+
+def test_a_failed_hook_is_the_cause_although_the_kubelet_kills_afterwards() -> None:
+    seen = (event("FailedPostStartHook", "PostStartHook failed"), event("Killing", "FailedPostStartHook"))
+    found = answer(pod(code=137, lifecycle={"postStart": {"exec": {"command": ["false"]}}}), events=seen)
+    assert found.cause is Cause.HOOK
+
+
+@pytest.mark.parametrize("metadata", [{"name": "p", "uid": ["u"]}, {"name": "p", "uid": {"a": "b"}}], ids=str)
+def test_a_uid_of_another_type_ends_nothing(metadata: Json) -> None:
+    assert len(evidence_of([pod() | {"metadata": metadata}]).pods) == 1
