@@ -35,8 +35,8 @@ _CPUSET_FILES = (_CPUS, "cpuset.mems")
 PARENT = "crashloop"
 DAEMONS = f"{PARENT}/_daemons"
 """Where daemons and recorder are, unless they are in the root cgroup; no cluster has such a name."""
-_DAEMONS_WEIGHT = 1000
-"""As ten clusters: on the root cgroup each thread of a kubelet weighs as much as all containers."""
+_DAEMONS_WEIGHT = 400
+"""As four clusters: on the root cgroup each thread of a kubelet weighs as much as all containers, and some run at once."""
 UNIFIED = "/sys/fs/cgroup"
 """Where kubelet and runc look for v2 (IsCgroup2UnifiedMode of opencontainers/cgroups), whatever else is mounted elsewhere."""
 _CLUSTER_LEVEL = 1
