@@ -111,6 +111,10 @@ _Key = tuple[str, str]
 """Component and node."""
 
 
+COUNTS_READS = hasattr(psutil.Process, "io_counters")
+"""Whether the kernel says what processes read (CONFIG_TASK_IO_ACCOUNTING); without it only that is not measured."""
+
+
 class _Spent(NamedTuple):
     """What processes and their reaped children have used so far."""
 
@@ -146,7 +150,7 @@ class _Seen:
             times = self.process.cpu_times()
             reaped = 0.0 if self.member.component == HARNESS else times.children_user + times.children_system
             # The kernel adds what reaped children read.
-            read = self.process.io_counters().read_chars if self.member.node else 0
+            read = self.process.io_counters().read_chars if COUNTS_READS and self.member.node else 0
             self.spent = _Spent(times.user + times.system + reaped, read)
             self.rss = self.process.memory_info().rss
 
@@ -190,7 +194,8 @@ class ProcessAccount:
             self._highest[key] = spent.or_more(self._highest.get(key, _Spent()))
             labels = {"component": key[0], "node": key[1]}
             yield _sample("component_cpu_seconds_total", labels, self._highest[key].cpu_s)
-            yield _sample("component_read_bytes_total", labels, self._highest[key].read_bytes)
+            if COUNTS_READS:
+                yield _sample("component_read_bytes_total", labels, self._highest[key].read_bytes)
             yield _sample("component_resident_memory_bytes", labels, sum(each.rss for each in there))
             yield _sample("component_processes", labels, len(there))
             yield _sample("component_restarts_total", labels, self._restarts.get(key, 0))

@@ -27,7 +27,7 @@ HOSTS = {
         f"mkdir kept; mount --rbind {ROOT} kept; mount -t tmpfs -o noexec,nosuid,nodev none /tmp; mkdir -p {ROOT}; "
         f"mount --rbind kept {ROOT}"
     ),
-    "a small and noexec /var": f"mount -t tmpfs -o noexec,nosuid,nodev,size=1100m none {STATE}",
+    "a small and noexec state folder": f"mount -t tmpfs -o noexec,nosuid,nodev,size=1100m none {STATE}",
     "IPv6 off": OTHER_NETWORK.format(
         "echo 1 | tee /proc/sys/net/ipv6/conf/all/disable_ipv6 /proc/sys/net/ipv6/conf/default/disable_ipv6"
     ),

@@ -93,7 +93,8 @@ def image_name(checkout: Path) -> str:
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
     inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock")
     project = tomllib.loads((checkout / "pyproject.toml").read_text())
-    installed = json.dumps([project["project"], project["build-system"]], sort_keys=True)
+    programs = [project["project"].get(each) for each in ("scripts", "entry-points")]
+    installed = json.dumps([programs, project["build-system"]], sort_keys=True)
     return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, installed, *(path.read_text() for path in inputs)))}.img"
 
 

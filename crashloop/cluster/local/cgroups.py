@@ -35,16 +35,16 @@ _CPUSET_FILES = (_CPUS, "cpuset.mems")
 PARENT = "crashloop"
 DAEMONS = f"{PARENT}/_daemons"
 """Where daemons and recorder are, unless they are in the root cgroup; no cluster has such a name."""
-_DAEMONS_WEIGHT = 1000
-"""As ten clusters: on the root cgroup each thread of a kubelet weighs as much as all containers."""
+_DAEMONS_WEIGHT = 400
+"""As four clusters: on the root cgroup each thread of a kubelet weighs as much as all containers, and some run at once."""
 UNIFIED = "/sys/fs/cgroup"
 """Where kubelet and runc look for v2 (IsCgroup2UnifiedMode of opencontainers/cgroups), whatever else is mounted elsewhere."""
 _CLUSTER_LEVEL = 1
 """A cgroup's path is the project's name, the cluster's and the node's."""
 _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 """Weights on cgroup v1 and v2, with their default."""
-NEEDED = ("cpu", "cpuset", "memory", "pids")
-"""Controllers without which no kubelet starts a pod."""
+NEEDED = {1: ("cpu", "cpuset", "memory", "pids"), 2: ("cpu", "memory", "pids")}
+"""By version of cgroups: controllers without which no kubelet runs a pod. On v2 one does without cpuset (seen on 1.37.1)."""
 MADE_WITHIN_S = 1.0
 LEFT_WITHIN_S = 3.0
 
@@ -288,7 +288,7 @@ def remove_if_empty(host: CgroupHost, path: str) -> None:
 
 def _hand_down(folder: Path) -> None:
     available = (folder / "cgroup.controllers").read_text().split()
-    missing = [name for name in NEEDED if name not in available]
+    missing = [name for name in NEEDED[2] if name not in available]
     if missing:
         raise MissingControllers(
             f"cgroup {folder}: controllers {', '.join(missing)} are not available to it, but a kubelet needs them.\n"
@@ -300,7 +300,7 @@ def _hand_down(folder: Path) -> None:
         try:
             (folder / "cgroup.subtree_control").write_text(controller)
         except OSError as error:
-            if controller[1:] in NEEDED:
+            if controller[1:] in NEEDED[2]:
                 raise MissingControllers(
                     f"cgroup {folder}: controller {controller[1:]} cannot be handed down ({error.strerror}).\n"
                     "In a container, run with the host's cgroup namespace (docker run --cgroupns=host --privileged)."

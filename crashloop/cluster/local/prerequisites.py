@@ -288,7 +288,7 @@ def _file_system_problems(facts: HostFacts) -> Iterator[Problem]:
 
 
 def _cgroup_problems(facts: HostFacts) -> Iterator[Problem]:
-    missing = [name for name in NEEDED if name not in facts.controllers]
+    missing = [name for name in NEEDED[facts.cgroups.version] if name not in facts.controllers]
     if not facts.cgroups.mounts:
         yield Problem("cgroups", f"none are where a kubelet looks: `mount -t cgroup2 cgroup2 {UNIFIED}`.")
     elif not facts.cgroups_writable:

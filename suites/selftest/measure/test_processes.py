@@ -137,6 +137,18 @@ def test_what_a_process_and_its_reaped_children_read_is_counted_and_stays_when_i
     assert values(account, "component_read_bytes_total")[key] == there
 
 
+def test_a_kernel_that_does_not_say_what_is_read_still_says_the_rest(
+    tmp_path: Path, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "COUNTS_READS", False)
+    monkeypatch.delattr(psutil.Process, "io_counters", raising=False)
+    account = account_of(tmp_path)
+    with burning(program("containerd-shim-runc-v2"), tmp_path, "node-1"):
+        assert values(account, "component_cpu_seconds_total")[("runtime", "node-1")] >= 0.15
+        assert values(account, "component_read_bytes_total") == {}
+    assert "host_cpu_seconds_total" in {series.name for _, series, _ in account.read()}
+
+
 def test_a_kubelet_that_is_started_anew_is_counted(tmp_path: Path, program: Callable[[str], Path]) -> None:
     account = account_of(tmp_path)
     key = ("kubelet", "node-1")

@@ -72,7 +72,8 @@ def test_another_python_requirement_makes_another_image_and_a_setting_of_a_tool_
     def named(requirement: str, *, script: str = "one", strict: bool = True) -> str:
         (tmp_path / "requirements.lock").write_text(requirement)
         (tmp_path / "pyproject.toml").write_text(
-            f'[project]\nname = "{script}"\n[build-system]\nrequires = []\n[tool.mypy]\nstrict = {str(strict).lower()}\n'
+            f'[project.scripts]\n{script} = "a:main"\n[build-system]\nrequires = []\n'
+            f"[tool.mypy]\nstrict = {str(strict).lower()}\n"
         )
         return image_name(tmp_path)
 

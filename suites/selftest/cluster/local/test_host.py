@@ -1,5 +1,6 @@
 """What the provider `local` asks of a host, and how it reads what a host is."""
 
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -87,7 +88,15 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         ({"state_writable": False}, "state folder", "set CRASHLOOP_STATE_DIR to a folder on another one"),
         ({"cgroups_writable": False}, "cgroups", "mounted read-only: start the container with --privileged"),
         ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "`mount -t cgroup2 cgroup2 /sys/fs/cgroup`"),
-        ({"controllers": frozenset({"cpu", "memory", "pids"})}, "cgroups", "without controller cpuset"),
+        ({"controllers": frozenset({"cpu", "memory"})}, "cgroups", "v2 without controller pids"),
+        (
+            {
+                "cgroups": CgroupHost(version=1, mounts=("/sys/fs/cgroup/cpu",)),
+                "controllers": frozenset({"cpu", "memory", "pids"}),
+            },
+            "cgroups",
+            "v1 without controller cpuset",
+        ),
         ({"kernel_messages": False}, "/dev/kmsg", "--device /dev/kmsg"),
         ({"memory_available": GIB}, "memory", "1024 MiB are available, 2880 MiB are needed"),
         ({"state_free": GIB // 2}, "disk", "512 MiB are free, 1024 MiB are needed"),
@@ -103,6 +112,12 @@ def test_what_is_missing_is_named_with_its_remedy(change: dict[str, object], sub
     (problem,) = problems(msgspec.structs.replace(GOOD, **change), nodes=12)
     assert problem.subject == subject
     assert remedy in problem.text
+
+
+def test_a_kubelet_does_without_cpuset_and_io_on_v2() -> None:
+    assert (
+        list(problems(msgspec.structs.replace(GOOD, controllers=frozenset({"cpu", "memory", "pids"})), nodes=1)) == []
+    )
 
 
 def test_everything_that_is_missing_is_said_at_once() -> None:
@@ -184,6 +199,15 @@ def test_waits_are_as_many_times_longer_as_the_host_starts_processes_slower(
 ) -> None:
     monkeypatch.setattr(prerequisites, "process_start", lambda: prerequisites.ProcessStart(start_s, start_s))
     assert prerequisites.slowness() == expected
+
+
+def test_a_kernel_that_counts_cpu_time_by_ticks_says_what_a_start_takes_as_a_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    readings = count(1)
+    monkeypatch.setattr(prerequisites, "_cpu_s", lambda: next(readings) // 40 * 0.01)
+    start = prerequisites.process_start.__wrapped__()
+    assert 0.0002 < start.cpu_s <= max(start.wall_s, 0.001)
 
 
 @pytest.fixture
