@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from crashloop.requirements import CHECKED, SLO_ROWS, Basis, Topic, load_requirements, load_topics
+from crashloop.requirements import CHECKED, SLO_ROWS, Topic, load_requirements, load_topics
 from crashloop.run.planning import LONGEST_WATCH_S, Declared, scope_of
 from crashloop.run.selection import Citation, requirements_with_tests
 from crashloop.slo.row_faults import read_rows
