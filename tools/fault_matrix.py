@@ -25,12 +25,12 @@ from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
 from crashloop.requirements import load_requirements
-from crashloop.sim import CALM, FAULTS, Fault
-from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.faults import NodeFault
-from crashloop.sim.kinds import Histories
 from crashloop.spec.scenario import Scenario
 from crashloop.verdict import Outcome, Verdict
+from sim import CALM, FAULTS, Fault
+from sim.behaviour import Behaviour
+from sim.faults import NodeFault
+from sim.kinds import Histories
 from tools import proven_sources
 from tools.fault_matrix_page import PAGE, SCOPES, Row, load_uncaught, objections, page, row_of
 from tools.trials import (

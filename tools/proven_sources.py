@@ -14,7 +14,7 @@ RULES = (
     "crashloop/history",
     "crashloop/model",
     "crashloop/restarts",
-    "crashloop/sim",
+    "sim",
     "crashloop/spec",
     "crashloop/catalogue",
     "crashloop/deviations.py",

@@ -13,10 +13,10 @@ from functools import cache
 from pathlib import Path
 
 from crashloop.requirements import load_requirements
-from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.host import BUSY, CALM, HostModel
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
+from sim.behaviour import Behaviour
+from sim.host import BUSY, CALM, HostModel
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import verdicts_on_every_pod
 

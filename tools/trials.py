@@ -16,16 +16,16 @@ from crashloop.history.reduction import read_recording
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile
 from crashloop.requirements import applies
-from crashloop.sim import CALM, Fault, HostModel
-from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.faults import behaviour_of
-from crashloop.sim.kinds import SIMULATIONS, Histories
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement
 from crashloop.spec.scenario import API_SERVER, PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict
+from sim import CALM, Fault, HostModel
+from sim.behaviour import Behaviour
+from sim.faults import behaviour_of
+from sim.kinds import SIMULATIONS, Histories
 
 VERSION = KubernetesVersion(1, 37, 1)
 SEED = 1

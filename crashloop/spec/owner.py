@@ -1,7 +1,7 @@
 """What makes the pods of a scenario, other than the recorder by a request to the API server: a Job, a Deployment, a static pod.
 
 An owner is a value. A layer has one table from owners to its part of the work: crashloop.record.pod_scenario,
-crashloop.sim.simulate, crashloop.run.kinds. Its fields are in the words of batch/v1 and apps/v1: a Job makes pods, one or
+sim.simulate, crashloop.run.kinds. Its fields are in the words of batch/v1 and apps/v1: a Job makes pods, one or
 several at a time, until as many have succeeded; the ReplicaSet of a Deployment replaces each pod that has ended. A static pod
 the kubelet makes of a file of its node, and shows it to the API server as a mirror pod.
 """

@@ -2,7 +2,7 @@
 
 Tests declare scenarios; the recorder carries them out; checkers judge the recording. Everything is data.
 A kind of scenario is a class of this file. Every layer has one table from kinds to its part of the work:
-crashloop.record.stage, crashloop.checks.kinds, crashloop.sim.kinds, crashloop.run.kinds, crashloop.report.curves.
+crashloop.record.stage, crashloop.checks.kinds, sim.kinds, crashloop.run.kinds, crashloop.report.curves.
 The claims of a text scenario are data; crashloop.model.restart_counts computes them again.
 """
 

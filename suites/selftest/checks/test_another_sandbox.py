@@ -3,9 +3,9 @@
 import pytest
 
 from crashloop.restarts.lives import by_sandbox
-from crashloop.sim.faults.fault import Fault
-from crashloop.sim.faults.restart import DecisionFault
 from crashloop.verdict import Outcome, Verdict
+from sim.faults.fault import Fault
+from sim.faults.restart import DecisionFault
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import NO_FAULT, VERSION, Trial, recordings_of, verdict_of
 

@@ -8,7 +8,7 @@ from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import DOCUMENTED, VARIANTS, Consulted
-from crashloop.sim import simulate
+from sim import simulate
 from suites.selftest.kit.cases import requirement
 from suites.selftest.kit.random_scenarios import random_case
 from tools.trials import recorded

@@ -3,10 +3,10 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim.faults import StatementFault
-from crashloop.sim.host import BUSY, CALM, HostModel
 from crashloop.spec.program import HOLDS
 from crashloop.verdict import Outcome
+from sim.faults import StatementFault
+from sim.host import BUSY, CALM, HostModel
 from suites.selftest.kit.cases import CRASHING, GOOD, app, checked, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

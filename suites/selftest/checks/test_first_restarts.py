@@ -7,13 +7,13 @@ import pytest
 
 from crashloop.checks.pooled import CHANCE
 from crashloop.checks.samples import RELIST_TO_CREATE_S, latest_of_fastest_s
-from crashloop.sim import CALM, Fault
-from crashloop.sim.faults import PunctualityFault
-from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
+from sim import CALM, Fault
+from sim.faults import PunctualityFault
+from sim.host import BUSY, FROZEN, STARVED, HostModel
 from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

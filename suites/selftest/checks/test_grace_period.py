@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim.pod import stamp
 from crashloop.spec.pod import Container, Pod, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.verdict import Outcome
+from sim.pod import stamp
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History, ns
 

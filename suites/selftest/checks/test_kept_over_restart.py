@@ -2,9 +2,9 @@
 
 import pytest
 
-from crashloop.sim.faults import CompanyFault, RestartFault
-from crashloop.sim.faults.fault import Fault
 from crashloop.verdict import Outcome, Verdict
+from sim.faults import CompanyFault, RestartFault
+from sim.faults.fault import Fault
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import NO_FAULT, VERSION, recordings_of, verdict_of
 

@@ -9,13 +9,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crashloop.checks.samples import least_without_any, line_through, mean_of, slope_of
-from crashloop.sim import CALM, Fault
-from crashloop.sim.faults import PunctualityFault
-from crashloop.sim.host import BUSY, LOSSY, STARVED, HostModel
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, Verdict
+from sim import CALM, Fault
+from sim.faults import PunctualityFault
+from sim.host import BUSY, LOSSY, STARVED, HostModel
 from suites.selftest.kit.cases import CRASHING, app, compared, good, renamed, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

@@ -13,11 +13,11 @@ from crashloop.checks.everywhere import judge_everywhere, of_every_pod
 from crashloop.checks.pooled import CHANCE, SAMPLES, Pool, Sample, fewer_than, least_beyond_chance, pools
 from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
-from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.host import BUSY, CALM, HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, PodScenario
 from crashloop.verdict import Outcome, Verdict
+from sim.behaviour import Behaviour
+from sim.host import BUSY, CALM, HOSTS, SLOW_HOSTS, HostModel
 from suites.selftest.kit.cases import CRASHING, app, checked, good, question, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

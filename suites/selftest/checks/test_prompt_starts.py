@@ -4,11 +4,11 @@ import pytest
 
 from crashloop.checks.pooled import least_beyond_chance
 from crashloop.checks.samples import LATE_SHARE
-from crashloop.sim.faults import PunctualityFault
-from crashloop.sim.host import BUSY, FROZEN, STARVED, HostModel
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.verdict import Outcome, Verdict
+from sim.faults import PunctualityFault
+from sim.host import BUSY, FROZEN, STARVED, HostModel
 from suites.selftest.kit.cases import app, compared, renamed, resetting, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

@@ -4,13 +4,13 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
-from crashloop.sim import Fault
-from crashloop.sim.faults import PullFault
 from crashloop.spec.dependency import PullPolicy, RegistryImage
 from crashloop.spec.owner import Job
 from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.program import runs
 from crashloop.verdict import Outcome, Verdict
+from sim import Fault
+from sim.faults import PullFault
 from suites.conformance.test_pulls import BEHIND_ANOTHER
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History

@@ -13,12 +13,12 @@ from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.restart_all import replacements, resets_of
-from crashloop.sim.faults import DistinctionFault
-from crashloop.sim.host import HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.pod import ContainerKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
+from sim.faults import DistinctionFault
+from sim.host import HOSTS, SLOW_HOSTS, HostModel
 from suites.selftest.kit.cases import app, case, checked, question, resetting, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

@@ -5,11 +5,11 @@ import pytest
 from crashloop.checks.pooled import least_beyond_chance
 from crashloop.checks.samples import LATE_SHARE
 from crashloop.history.event import Kind
-from crashloop.sim.faults import CompanyFault
 from crashloop.spec.pod import RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome, Verdict
+from sim.faults import CompanyFault
 from suites.selftest.kit.cases import app, checked, compared, renamed, resetting, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from crashloop.requirements import load_requirements
-from crashloop.sim.faults import StatementFault
-from crashloop.sim.host import HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, Until
 from crashloop.verdict import Outcome, VerdictMode
+from sim.faults import StatementFault
+from sim.host import HOSTS, SLOW_HOSTS, HostModel
 from suites.conformance import scenarios as the
 from suites.conformance.test_status import COMPLETING
 from suites.selftest.kit.cases import app, checked, scenario, told

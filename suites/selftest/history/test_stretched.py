@@ -10,9 +10,9 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.history.event import Kind
 from crashloop.history.reduction import read_recording
 from crashloop.history.stretched import Line, Shift, stretched
-from crashloop.sim.host import BUSY, CALM, HostModel
 from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome, Verdict
+from sim.host import BUSY, CALM, HostModel
 from suites.selftest.kit.cases import requirement
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import VERSION, history_of, profile_of

@@ -9,14 +9,14 @@ import msgspec
 from crashloop.history.event import Channel, Kind
 from crashloop.inference.loops import CrashLoop, CrashLoops, PodStatement, statement
 from crashloop.model.config import Curve
-from crashloop.sim import simulate
-from crashloop.sim.behaviour import Behaviour, S
-from crashloop.sim.config import Effective, take
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
+from sim import simulate
+from sim.behaviour import Behaviour, S
+from sim.config import Effective, take
 
 V1_37 = KubernetesVersion(1, 37, 1)
 V1_34 = KubernetesVersion(1, 34, 4)

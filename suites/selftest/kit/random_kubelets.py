@@ -11,11 +11,11 @@ from crashloop.checks.integrity import obstacles, pod_obstacles
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import as_shipped
-from crashloop.sim import simulate
-from crashloop.sim.host import HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.requirement import Basis, Requirement, Scope
 from crashloop.verdict import Outcome
+from sim import simulate
+from sim.host import HOSTS, SLOW_HOSTS, HostModel
 from suites.selftest.kit.random_scenarios import RandomCase, random_case
 from tools.trials import recorded
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from crashloop.sim.host import HOSTS, HostModel
 from crashloop.spec.dependency import ConfigObject, Variable
 from crashloop.spec.intervention import (
     NEED_OWN_CONTROL_PLANE,
@@ -36,6 +35,7 @@ from crashloop.spec.profile import (
 from crashloop.spec.program import HOLDS, Life, Program
 from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
+from sim.host import HOSTS, HostModel
 
 VERSIONS = tuple(KubernetesVersion.parse(text) for text in ("1.33.13", "1.34.4", "1.35.4", "1.36.3", "1.37.1"))
 PERIODS = (None, "1s", "2s", "4s", "10s", "11s", "20s", "60s", "300s")

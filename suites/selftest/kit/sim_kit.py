@@ -5,8 +5,6 @@ from random import Random
 from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import CALM, Fault, HostModel, simulate
-from crashloop.sim.faults import behaviour_of
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.intervention import Intervention
 from crashloop.spec.pod import Container, Pod
@@ -14,6 +12,8 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Mode, PodScenario, Until
 from crashloop.spec.version import KubernetesVersion
+from sim import CALM, Fault, HostModel, simulate
+from sim.faults import behaviour_of
 
 V1_37 = KubernetesVersion(1, 37, 1)
 V1_34 = KubernetesVersion(1, 34, 4)

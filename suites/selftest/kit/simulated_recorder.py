@@ -1,7 +1,7 @@
 """A recorder that needs no cluster: it leaves the histories of a simulated kubelet.
 
 As a plugin of pytest, it takes the place of the recorder. The environment variable SIMULATED_FAULT names what the kubelet
-does wrong (crashloop.sim.FAULTS).
+does wrong (sim.FAULTS).
 """
 
 import os
@@ -12,8 +12,8 @@ import msgspec
 
 import fixtures.owner
 from crashloop.rundir import RecorderState, RunDir
-from crashloop.sim import FAULTS
 from crashloop.spec.version import KubernetesVersion
+from sim import FAULTS
 from tools.trials import history_of
 
 FAULT = "SIMULATED_FAULT"

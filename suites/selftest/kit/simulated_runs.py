@@ -7,10 +7,10 @@ from random import Random
 import msgspec
 
 from crashloop.rundir import RunDir, RunInfo
-from crashloop.sim import simulate
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
+from sim import simulate
 from suites.selftest.kit.sim_kit import V1_37
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.model.gates import GateState, effective_gates, gate_state, is_enabled, known, knows_gate, unmet
-from crashloop.sim.config import gates_with
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -13,6 +12,7 @@ from crashloop.spec.profile import (
     KubeletProfile,
 )
 from crashloop.spec.version import PINNED, KubernetesVersion
+from sim.config import gates_with
 
 STOCK = KubeletProfile(name="stock")
 

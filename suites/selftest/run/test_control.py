@@ -12,9 +12,9 @@ from crashloop.report.markdown import to_markdown
 from crashloop.run import control
 from crashloop.run.analysis import analyze
 from crashloop.rundir import RunDir
-from crashloop.sim.host import BUSY, CALM, COARSE, NO_JOURNAL, NO_RUNTIME, HostModel
 from crashloop.spec.plan import Judgement, Plan
 from crashloop.verdict import ExitCode, Outcome, Verdict
+from sim.host import BUSY, CALM, COARSE, NO_JOURNAL, NO_RUNTIME, HostModel
 from suites.selftest.history.test_stretched import SCENARIOS
 from suites.selftest.kit.run_dirs import a_run
 from tools.trials import history_of, profile_of

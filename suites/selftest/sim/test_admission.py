@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim import Fault, simulate
-from crashloop.sim.faults import AdmissionFault, behaviour_of
 from crashloop.spec.owner import Job
 from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
+from sim import Fault, simulate
+from sim.faults import AdmissionFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 WITH, WITHOUT = (KubeletProfile(name="node", config={"featureGates": {RESTART_ALL_GATE: on}}) for on in (True, False))

@@ -11,11 +11,11 @@ from crashloop.checks.api import AnswersCase, check_answer, check_stored
 from crashloop.history.reduction import read_recording
 from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates
-from crashloop.sim.simulate import simulate_api
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion
+from sim.simulate import simulate_api
 
 POLICIES = st.sampled_from((None, "Always", "OnFailure", "Never", "Sometimes"))
 CODES = st.lists(st.sampled_from((0, 1, 42, 255, 2**31 - 1, 2**31, "1")), max_size=3) | st.just(list(range(256)))

@@ -7,13 +7,13 @@ from crashloop.history.event import to_line
 from crashloop.history.reduction import read_recording
 from crashloop.model.api_server import predict_answers
 from crashloop.model.gates import effective_gates
-from crashloop.sim import Fault
-from crashloop.sim.faults import ApiServerFault, behaviour_of
-from crashloop.sim.simulate import simulate_api
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.scenario import ApiScenario
 from crashloop.spec.version import KubernetesVersion
+from sim import Fault
+from sim.faults import ApiServerFault, behaviour_of
+from sim.simulate import simulate_api
 from suites.conformance.api_objects import pod, rule, ruled, stored, tries
 from suites.conformance.test_api_server_gates import KEPT, OFF
 

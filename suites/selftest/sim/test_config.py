@@ -2,11 +2,11 @@
 
 import pytest
 
-from crashloop.sim.behaviour import CORRECT, S
-from crashloop.sim.config import RESET, RULES, Effective, StartRefusal, default_gates, take
-from crashloop.sim.faults import ConfigurationFault, behaviour_of
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from sim.behaviour import CORRECT, S
+from sim.config import RESET, RULES, Effective, StartRefusal, default_gates, take
+from sim.faults import ConfigurationFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 REDUCED = {"ReduceDefaultCrashLoopBackOffDecay": True}

@@ -1,11 +1,11 @@
 """A simulated node without a control plane: it restarts on and states nothing, and afterwards states what is."""
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import Fault
-from crashloop.sim.faults import ConnectionFault
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.program import HOLDS
+from sim import Fault
+from sim.faults import ConnectionFault
 from suites.conformance.scenarios import at
 from suites.conformance.test_outages import without
 from suites.selftest.kit import sim_kit as sim

@@ -5,13 +5,13 @@ from random import Random
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim import simulate
-from crashloop.sim.host import BUSY
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode
+from sim import simulate
+from sim.host import BUSY
 from suites.selftest.kit import sim_kit as sim
 
 REDUCED = {"ReduceDefaultCrashLoopBackOffDecay": True}

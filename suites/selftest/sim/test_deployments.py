@@ -5,13 +5,13 @@ from random import Random
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim import Fault, simulate
-from crashloop.sim.faults import JobFault, behaviour_of
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.owner import Deployment
 from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import HOLDS, Program, exits_with
 from crashloop.spec.scenario import PodScenario, Until
+from sim import Fault, simulate
+from sim.faults import JobFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 

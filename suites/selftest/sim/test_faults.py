@@ -5,9 +5,13 @@ from itertools import pairwise
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim import FAULTS, Fault
-from crashloop.sim.behaviour import CORRECT
-from crashloop.sim.faults import (
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import Container, RestartPolicy
+from crashloop.spec.program import HOLDS, exits_with, refused, runs
+from crashloop.spec.scenario import Mode
+from sim import FAULTS, Fault
+from sim.behaviour import CORRECT
+from sim.faults import (
     ConfigurationFault,
     CounterFault,
     CurveFault,
@@ -16,10 +20,6 @@ from crashloop.sim.faults import (
     StatementFault,
     behaviour_of,
 )
-from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, RestartPolicy
-from crashloop.spec.program import HOLDS, exits_with, refused, runs
-from crashloop.spec.scenario import Mode
 from suites.selftest.kit import sim_kit as sim
 
 LATE_S = 2.2

@@ -5,13 +5,13 @@ from random import Random
 from typing import Any
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import Fault, simulate
-from crashloop.sim.behaviour import S
-from crashloop.sim.faults import JobFault, behaviour_of
 from crashloop.spec.owner import Job
 from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
+from sim import Fault, simulate
+from sim.behaviour import S
+from sim.faults import JobFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 NEVER, ON_FAILURE = RestartPolicy.NEVER, RestartPolicy.ON_FAILURE

@@ -3,8 +3,8 @@
 import pytest
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import Fault
-from crashloop.sim.faults import RestartFault
+from sim import Fault
+from sim.faults import RestartFault
 from suites.conformance.test_starts import NETWORK_COMES_LATER
 from suites.selftest.kit import sim_kit as sim
 

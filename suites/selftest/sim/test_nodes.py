@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import Fault, simulate, simulate_node
-from crashloop.sim.faults import NodeFault, behaviour_of
 from crashloop.spec.scenario import Mode, PodScenario
+from sim import Fault, simulate, simulate_node
+from sim.faults import NodeFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 LATE_S = 2.2

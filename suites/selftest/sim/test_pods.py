@@ -3,7 +3,6 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.sim.faults.statement import StatementFault
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import (
     Action,
@@ -17,6 +16,7 @@ from crashloop.spec.pod import (
     restart_not_in,
 )
 from crashloop.spec.program import HOLDS, exits_with, runs
+from sim.faults.statement import StatementFault
 from suites.selftest.kit import sim_kit as sim
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy

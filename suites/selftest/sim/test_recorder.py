@@ -5,10 +5,10 @@ import pytest
 
 from crashloop.history.event import Channel, Clock, Event, Kind
 from crashloop.history.reduction import read_recording
-from crashloop.sim.behaviour import S
-from crashloop.sim.host import BLIND, BUSY, COARSE, LOSSY, NO_JOURNAL, NO_LOG, NO_RUNTIME, STARVED, HostModel
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import Mode
+from sim.behaviour import S
+from sim.host import BLIND, BUSY, COARSE, LOSSY, NO_JOURNAL, NO_LOG, NO_RUNTIME, STARVED, HostModel
 from suites.selftest.kit import sim_kit as sim
 
 SCENARIO = sim.crashing(5, mode=Mode.NATURAL)

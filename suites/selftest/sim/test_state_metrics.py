@@ -3,11 +3,11 @@
 import pytest
 
 from crashloop.requirements import load_requirements
-from crashloop.sim import Fault
-from crashloop.sim.faults import MetricsFault
 from crashloop.spec.state_metrics import LAST_CODE, RESTARTS, WAITING
 from crashloop.verdict import Outcome, Verdict
 from fixtures.requirements import declared_in
+from sim import Fault
+from sim.faults import MetricsFault
 from suites import conformance
 from tools.trials import histories_of, recorded, verdict_of
 

@@ -3,14 +3,14 @@
 from random import Random
 
 from crashloop.history.event import Channel, Event, Kind
-from crashloop.sim import Fault, simulate
-from crashloop.sim.behaviour import S
-from crashloop.sim.faults import StaticPodFault, behaviour_of
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
+from sim import Fault, simulate
+from sim.behaviour import S
+from sim.faults import StaticPodFault, behaviour_of
 from suites.selftest.kit import sim_kit as sim
 
 EDIT, UNMIRROR = InterventionKind.EDIT_STATIC_POD, InterventionKind.DELETE_MIRROR_POD

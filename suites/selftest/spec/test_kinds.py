@@ -12,9 +12,9 @@ from crashloop.checks import kinds as judging
 from crashloop.record import stage as recording
 from crashloop.report import curves as drawing
 from crashloop.run import kinds as planning
-from crashloop.sim import kinds as simulating
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.scenario import AnyScenario, ApiScenario, Scenario
+from sim import kinds as simulating
 
 ROOT = Path(crashloop.__file__).parents[1]
 KINDS = set(get_args(Scenario))

@@ -9,7 +9,6 @@ import pytest
 from crashloop.deviations import load_deviations
 from crashloop.profiles import load_profile
 from crashloop.requirements import load_requirements
-from crashloop.sim import simulate
 from crashloop.slo.lifecycles import lifecycles
 from crashloop.spec.scenario import Until
 from crashloop.spec.version import KubernetesVersion
@@ -20,6 +19,7 @@ from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.pods import scenario_of
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.verdict import Outcome, Verdict, VerdictMode
+from sim import simulate
 from suites.selftest.kit.cases import CRASHING, MAX_2S, checked
 from suites.selftest.kit.histories import VERSION, History
 from suites.selftest.kit.stress_kit import Folder, crashing

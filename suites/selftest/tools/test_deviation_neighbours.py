@@ -11,10 +11,10 @@ import pytest
 
 from crashloop.deviations import load_deviations
 from crashloop.requirements import load_requirements
-from crashloop.sim import CALM
-from crashloop.sim.behaviour import CORRECT, S
 from crashloop.spec.requirement import Deviation
 from crashloop.verdict import Outcome, Verdict
+from sim import CALM
+from sim.behaviour import CORRECT, S
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import SEED, VERSION, Trial, recorded, simulated, verdict_of
 

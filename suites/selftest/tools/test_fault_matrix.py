@@ -7,10 +7,10 @@ import pytest
 
 from crashloop.checks.kinds import CHECKERS
 from crashloop.requirements import load_requirements
-from crashloop.sim import FAULTS, Fault
-from crashloop.sim.faults import CurveFault
 from crashloop.spec.requirement import State
 from crashloop.verdict import Outcome, VerdictMode
+from sim import FAULTS, Fault
+from sim.faults import CurveFault
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import FAULT
 from tools.fault_matrix import catches, correct_of, first_catch, full_nodes, plays, row, text, verdict_without_fault

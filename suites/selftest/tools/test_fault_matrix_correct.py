@@ -18,8 +18,6 @@ from crashloop.checks.judgement import JudgementInput
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
 from crashloop.requirements import load_requirements
-from crashloop.sim import simulate_startup
-from crashloop.sim.host import CALM, HOSTS, SLOW_HOSTS, HostModel
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,
@@ -30,6 +28,8 @@ from crashloop.spec.profile import (
 from crashloop.spec.scenario import StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
+from sim import simulate_startup
+from sim.host import CALM, HOSTS, SLOW_HOSTS, HostModel
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET
 from suites.selftest.kit.random_kubelets import BATCHES, OF_EVERY_POD, Batch, accusations, asked, batches, judged

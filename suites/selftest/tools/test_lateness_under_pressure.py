@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from crashloop.sim import CALM, Fault
-from crashloop.sim.faults import PunctualityFault
-from crashloop.sim.host import HostModel
 from crashloop.verdict import Outcome
+from sim import CALM, Fault
+from sim.faults import PunctualityFault
+from sim.host import HostModel
 from suites.selftest.kit.fault_scenarios import trials
 from tools.trials import Trial, recordings_of, verdict_of
 

@@ -10,7 +10,7 @@ from tools.proven_sources import PROOF, RECORDED, RULES, are_proven, digest, fil
 
 FOR_READING = {"cluster", "errors", "resources", "slo", "yaml_text"}
 """What profiles and requirements are read with; no verdict on a simulated history depends on it."""
-JUDGING = ("checks.judge", "checks.everywhere", "checks.kinds", "sim", "deviations", "requirements", "profiles")
+JUDGING = ("checks.judge", "checks.everywhere", "checks.kinds", "deviations", "requirements", "profiles")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_any_changed_source_is_to_be_proven_anew(root: Path, source: str) -> Non
 
 
 def test_a_further_source_is_to_be_proven_as_well(root: Path) -> None:
-    (root / "crashloop/sim/further.py").write_text("", encoding="utf-8")
+    (root / "sim/further.py").write_text("", encoding="utf-8")
     assert not are_proven(root)
 
 
@@ -45,7 +45,7 @@ def test_a_merge_leaves_two_digests_of_which_either_counts_for_its_own_sources_o
     both = f"{digest(root)}\n{'0' * 64}\n"
     (root / RECORDED).write_text(both, encoding="utf-8")
     assert are_proven(root)
-    (root / "crashloop/sim/inner/file.py").write_text("of the other side", encoding="utf-8")
+    (root / "sim/inner/file.py").write_text("of the other side", encoding="utf-8")
     assert not are_proven(root)
 
 
@@ -62,7 +62,7 @@ def test_a_source_that_is_gone_is_named(root: Path) -> None:
 
 def test_everything_that_judges_and_simulates_is_a_source() -> None:
     """As imported by a process that does nothing else."""
-    imports = "; ".join(f"import crashloop.{name}" for name in JUDGING)
+    imports = "; ".join(["import sim", *(f"import crashloop.{name}" for name in JUDGING)])
     told = f"{imports}; import sys; print(*(n for n in sys.modules if n.startswith('crashloop.')))"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[1] for name in done.stdout.split()} - FOR_READING

@@ -9,9 +9,9 @@ from crashloop.errors import UsageError
 from crashloop.model.config import agrees
 from crashloop.profiles import load_profile
 from crashloop.run.existing import Offer
-from crashloop.sim.behaviour import Behaviour
-from crashloop.sim.config import Effective, take
 from crashloop.spec.version import KubernetesVersion
+from sim.behaviour import Behaviour
+from sim.config import Effective, take
 from suites.selftest.kit.profiles import all_profiles
 
 V1_37 = KubernetesVersion(1, 37, 1)
