@@ -83,7 +83,7 @@ def crashed(what: str, crash: Exception) -> Finding:
     """The finding for a crash of ours."""
     return error(
         f"{what} crashed: {type(crash).__name__} {crash}. "
-        "This is a fault of the suite; the history is kept. Replay: crashloop report RUN --again."
+        "This is a fault of the suite; the history is kept. Replay: crashloop report --again RUN."
     )
 
 
