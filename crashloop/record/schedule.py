@@ -24,7 +24,7 @@ from enum import Enum, auto
 from itertools import count
 from typing import NamedTuple
 
-from crashloop.spec.plan import Plan, PlannedNode, Work
+from crashloop.spec.plan import Budgets, Plan, PlannedNode, Work
 from crashloop.spec.scenario import AnyScenario, Scenario
 
 WINDOW_S = 5.0
@@ -38,6 +38,11 @@ STEP = 1.1
 FASTEST, SLOWEST = 1.5, 0.8
 """Bounds of the pace, as a multiple of the budget. A busy host costs time, but not much: late restarts are excused by proof."""
 ROUNDING = 1e-6
+
+
+def has_own_pod(budgets: Budgets) -> bool:
+    """Whether the recorder has a pod of its own (`api-control`): if there is room for it beside a heartbeat and a scenario."""
+    return budgets.live_pods is None or budgets.live_pods > 2
 
 
 class StartBudget:
@@ -262,7 +267,7 @@ class Schedule:
     def _has_room_for_pods(self, more: int) -> bool:
         pods = sum(each.pod_spec is not None for each in self._running.values()) + self._live_nodes() * self._node_pods
         most = self._plan.budgets.live_pods
-        return most is None or pods + more <= most
+        return most is None or pods + has_own_pod(self._plan.budgets) + more <= most
 
     def _live_nodes(self) -> int:
         return sum(stage not in (NodeStage.PLANNED, NodeStage.GONE) for stage in self._stages.values())

@@ -20,7 +20,7 @@ from crashloop.record.node_keeper import NodeKeeper, Stranded, node_requests
 from crashloop.record.pod_scenario import ActivePod
 from crashloop.record.run_cluster import own_cluster, run_name, run_namespace
 from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop
-from crashloop.record.schedule import Schedule
+from crashloop.record.schedule import Schedule, has_own_pod
 from crashloop.record.single_task import ApiRequests, KubeletStart, NothingToRecord
 from crashloop.record.site import NodeFacts, RecordingSite
 from crashloop.rundir import RunDir
@@ -77,7 +77,13 @@ class Stage:
         """Record every scenario; returns early when the life line breaks."""
         with run_namespace(self._api, self._cluster.info, self._label, self._remove_namespace) as namespace:
             channels = ClusterChannels(
-                self._api, namespace, self._label, self._router, self._restarted, shows_events=True
+                self._api,
+                namespace,
+                self._label,
+                self._router,
+                self._restarted,
+                shows_events=True,
+                measures_api=has_own_pod(self._plan.budgets),
             )
             self._facts = NodeFacts(self._api, self._plan, self._cluster, self._router, channels.process)
             site = RecordingSite(

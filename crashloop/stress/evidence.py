@@ -239,7 +239,13 @@ class StressEvidence:
             are_spread=bool(plan.spread),
         )
         self._rig = ClusterChannels(
-            site.api, site.namespace, site.run, self.session, self._kubelet_restarted, shows_events=False
+            site.api,
+            site.namespace,
+            site.run,
+            self.session,
+            self._kubelet_restarted,
+            shows_events=False,
+            measures_api=False,
         )
         self._measuring = Measuring(
             site.api,

@@ -34,8 +34,9 @@ class ClusterChannels:
         on_kubelet_restart: Callable[[str, KubeletProcess], None],
         *,
         shows_events: bool,
+        measures_api: bool,
     ) -> None:
-        """`shows_events`: whether the Kubernetes Events of the pods are followed, and the API server's own time, as well."""
+        """Whether the Kubernetes Events of the pods are followed, and the API server's own time, as well."""
         self.session = session
         self._kube = api
         self._run = run
@@ -45,7 +46,7 @@ class ClusterChannels:
         self._api = ApiChannel(api, namespace, label_selector=f"{RUN_LABEL}={run},{SCENARIO_LABEL}", session=session)
         events = KubernetesEventsChannel(api, namespace, session) if shows_events else None
         self._kubelet_log = KubeletLogChannel(namespace, session, on_kubelet_restart)
-        control = ApiControlChannel(api, namespace, run, self._api.control_came_ns, session) if shows_events else None
+        control = ApiControlChannel(api, namespace, run, self._api.control_came_ns, session) if measures_api else None
         own = (self._host, self._run_queues, self._api, events, control, self._kubelet_log)
         self._of_the_run = tuple(each for each in own if each is not None)
         self._runtimes: dict[str, RuntimeChannel] = {}

@@ -66,7 +66,7 @@ def site(api: KubeApi, folder: Path, plan: Plan, cluster: object) -> RecordingSi
     """The site of a new run in that folder. `cluster` is as much of a Cluster as the test needs."""
     started = RunInfo(suite="test", started=datetime.now(UTC), crashloop_version="0")
     router = EventRouter()
-    channels = ClusterChannels(api, "ns", "run", router, lambda *_: None, shows_events=False)
+    channels = ClusterChannels(api, "ns", "run", router, lambda *_: None, shows_events=False, measures_api=False)
     return RecordingSite(
         run=RunDir.create(folder / "run", started),
         plan=plan,

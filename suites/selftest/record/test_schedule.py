@@ -141,7 +141,7 @@ def test_no_more_pods_are_there_than_the_budget_allows_heartbeats_included(
     for at_s, _ in played.scenarios.values():
         pods = sum(begin_s <= at_s < end_s for begin_s, end_s in played.scenarios.values())
         heartbeats = node_pods * sum(begin_s <= at_s < end_s for begin_s, end_s in played.nodes.values())
-        assert pods + heartbeats <= live_pods
+        assert pods + heartbeats + (live_pods > 2) <= live_pods, "the recorder has a pod of its own"
 
 
 @given(DRAFTS)
