@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from crashloop.requirements import load_requirements
 from crashloop.spec.scenario import PodScenario
@@ -43,8 +44,8 @@ def pods_of(scope: str) -> dict[str, tuple[PodScenario, ...]]:
     found: dict[str, dict[str, PodScenario]] = {}
     for trial in trials():
         for each in trial.scenario.scenarios if trial.scope in SCOPES[scope] else ():
-            if isinstance(each, PodScenario):
-                found.setdefault(each.subject, {})[each.name] = each
+            if each.pod_spec is not None:
+                found.setdefault(each.subject, {})[each.name] = cast("PodScenario", each)
     return {curve: tuple(pods.values()) for curve, pods in sorted(found.items())}
 
 

@@ -72,7 +72,7 @@ def check_punctual(case: Case, seen: Seen) -> Iterator[Finding]:
         if each.decided.decision is not Decision.STOP and not each.due.alternatives and each.container not in waits
     )
     chosen = tuple(due)
-    seen.facts[SAMPLES] = [each for restart in chosen if (each := sample_of(case, restart)) is not None]
+    seen.facts[SAMPLES] = [list(each) for restart in chosen if (each := sample_of(case, restart)) is not None]
     yield from judged(case, seen, chosen, is_early=False, is_missing=False)
 
 

@@ -165,7 +165,7 @@ def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
     from_ns = edit.t_ns
     for each in case.scenario.pod.containers:
         instances = ran(case.pods[-1], each.name)
-        from_ns = max(from_ns, *(one.exit_ns or case.recording.end_ns for one in instances[-1:]))
+        from_ns = max((from_ns, *(one.exit_ns or case.recording.end_ns for one in instances[-1:])))
         spots.append(blind_spot(case, case.pods[-1], instances, edit.t_ns, case.recording.end_ns))
     waited_s = (case.recording.end_ns - from_ns) / 1e9
     if waited_s > STARTED_WITHIN_S:

@@ -195,11 +195,15 @@ def check_restart_all_as_due(case: Case, seen: Seen) -> Iterator[Finding]:
     """What triggers RestartAllContainers MUST be created as soon after its delay as a reset takes, in 99 % of all resets.
 
     A single one may be late, as a sync that failed comes again. One that is late each time has no backoff that explains it.
+    Counted are those of a pod whose only container has neither probe nor hook: others, their kills and their delays take time.
     """
     if RESTART_ALL_STALLS in case.prediction.deviations:
         yield inconclusive("resets of this kubelet stall, so that none is prompt.")
         return
-    waits = [wait for each in restarts(case) if (wait := _after_its_delay(case, each)) is not None]
+    (first, *others), undisturbed = case.scenario.pod.containers, not case.scenario.interventions
+    is_plain = undisturbed and not others and not (first.probes or first.post_start or first.pre_stop_s)
+    found = restarts(case) if is_plain else ()
+    waits = [wait for each in found if (wait := _after_its_delay(case, each)) is not None]
     seen["resets"] += len(waits)
     if waits:
         yield from late_waits(

@@ -58,4 +58,6 @@ def test_the_launcher_installs_the_wheel_beside_it_on_its_first_use_only(unpacke
             cwd=unpacked, env=environment, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert done.stdout == "crashloop observe --for 1m\n"
-    assert (unpacked / "log").read_text(encoding="utf-8") == f"installed {unpacked / 'store' / WHEEL}\n"
+    assert (unpacked / "log").read_text(encoding="utf-8") == (
+        f"installed crashloop[analyze] @ file://{unpacked / 'store' / WHEEL}\n"
+    )

@@ -82,6 +82,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "BACKOFF-27",
         "BACKOFF-28",
         "BACKOFF-29",
+        "BACKOFF-30",
         "RESET-8",
         "RESET-10",
         "RESET-11",
