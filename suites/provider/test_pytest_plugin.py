@@ -11,7 +11,7 @@ from suites.selftest.kit.their_pytest import session
 from .conftest import Kit, node
 
 PAGE = Path(__file__).parents[2] / "docs" / "pytest-plugin.md"
-WITH_PROFILES, ON_A_CLUSTER = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+_, WITH_PROFILES, ON_A_CLUSTER = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 NAME = "kit-plugin"
 LONG_S = 280
 """Time for a cluster and its pods."""
