@@ -149,6 +149,8 @@ OPEN = {
         "restart-all-without-grace",
         "elsewhere",
     ): "The second container of a reset is beyond the end of the watch.",
+    ("RULES-28", "restart-all-without-grace", "no runtime events"): "The same.",
+    ("RULES-28", "restart-all-without-grace", "frozen node by journal"): "The same.",
     ("RULES-41", "seed 15250", "slow runtime"): "A status between the end of an init container and the next look.",
 }
 """Correct kubelets that are accused, each to be mended; one that is accused no more has to leave this table."""
