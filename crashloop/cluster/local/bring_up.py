@@ -37,12 +37,16 @@ HOLDER_ROLE = "holder"
 class Machinery:
     """Starts the processes of one cluster and writes each into the ledger."""
 
-    def __init__(self, layout: ClusterLayout, *, ready_s: float = Waits().ready_s) -> None:
-        """`ready_s`: how long a process may run without being ready."""
+    def __init__(self, layout: ClusterLayout, waits: Waits = Waits()) -> None:
         self.layout = layout
-        self.ready_s = ready_s
+        self._waits = waits
         self.ledger = Ledger(layout.root)
         self.starter = Starter(layout.root)
+
+    @property
+    def ready_s(self) -> float:
+        """How long a process may run without being ready on this host, whose speed is measured once."""
+        return self._waits.ready_s * slowness()
 
     def write(self, folders: tuple[str, ...], files: tuple[FilePlan, ...], links: tuple[LinkPlan, ...] = ()) -> None:
         """Make folders, write files, and make links or let them point elsewhere."""

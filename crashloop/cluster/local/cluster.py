@@ -21,7 +21,6 @@ from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_pla
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.prerequisites import slowness
 from crashloop.cluster.processes import run, signal_daemon, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import UsageError
@@ -97,7 +96,7 @@ class LocalCluster:
         self._store = store
         self._kubelets = kubelets
         self._settings = settings
-        self._machinery = Machinery(blueprint.layout, ready_s=settings.waits.ready_s * slowness())
+        self._machinery = Machinery(blueprint.layout, settings.waits)
         self._cgroup_host = cgroups.cgroup_host()
         self._lock = threading.Lock()
         self._indices = {node.index for node in blueprint.nodes}

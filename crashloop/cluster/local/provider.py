@@ -39,7 +39,6 @@ from crashloop.cluster.local.prerequisites import (
     install_missing_tools,
 )
 from crashloop.cluster.ownership import ClusterStore, new_facts
-from crashloop.cluster.prerequisites import slowness
 from crashloop.cluster.processes import sigterm_as_exit
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
@@ -144,7 +143,6 @@ class LocalProvider:
             kubelets.of(node.profile, progress)
             with_runtime(blueprint, node.profile, self._settings, progress)
         reap(self._store)
-        slowness()  # measured before anything is made: an interruption leaves nothing
         with sigterm_as_exit():
             return self._up(request, blueprint, kubelets, progress)
 
