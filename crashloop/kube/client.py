@@ -29,6 +29,7 @@ from crashloop.kube.answers import (
     warnings_of,
 )
 from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.objects import is_ready
 from crashloop.kube.proxy import SCHEMES, proxy_of_environment
 from crashloop.waiting import wait_until
 
@@ -191,9 +192,7 @@ class KubeApi:
     def events_of(self, namespace: str, pod: str | None) -> list[Json]:
         """The Events about a pod of that name, or about all pods."""
         named = "" if pod is None else f",involvedObject.name={pod}"
-        query = {"fieldSelector": f"involvedObject.kind=Pod{named}"}
-        listed = self._json("list Events of pods", "GET", f"/api/v1/namespaces/{namespace}/events", query=query)
-        return listed.get("items") or []
+        return list(self.objects(Collection("events", namespace, {"fieldSelector": f"involvedObject.kind=Pod{named}"})))
 
     def read_log(
         self, namespace: str, name: str, container: str, *, timestamps: bool = False, previous: bool = False
@@ -226,6 +225,11 @@ class KubeApi:
             if not begin_at:
                 return
 
+    def objects(self, collection: Collection) -> Iterator[Json]:
+        """The objects of a list, of which one part at a time is kept."""
+        for page in self.pages(collection):
+            yield from map(msgspec.json.decode, page.items)
+
     def watch(self, collection: Collection, *, resource_version: str, at_most_s: int) -> urllib3.BaseHTTPResponse:
         """The open answer of a watch that the API server ends after `at_most_s` seconds."""
         query = {
@@ -239,18 +243,17 @@ class KubeApi:
 
     def nodes(self, *, label_selector: str = "") -> list[Json]:
         """The Node objects with these labels, all by default, without their images: those are most of an object."""
-        selector = {"labelSelector": label_selector} if label_selector else {}
-        found: list[Json] = []
-        for page in self.pages(Collection("nodes", selector=selector)):
-            for node in map(msgspec.json.decode, page.items):
-                node.get("status", {}).pop("images", None)
-                found.append(node)
+        found = []
+        for node in self.objects(
+            Collection("nodes", selector={"labelSelector": label_selector} if label_selector else {})
+        ):
+            node.get("status", {}).pop("images", None)
+            found.append(node)
         return found
 
     def is_ready(self, node: str) -> bool:
         """Whether the node's condition Ready is True."""
-        conditions = self.node(node)["status"].get("conditions", [])
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        return is_ready(self.node(node))
 
     def node(self, name: str) -> Json:
         return self._json(f"read node {name}", "GET", f"/api/v1/nodes/{quote(name)}")

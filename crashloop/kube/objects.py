@@ -29,6 +29,12 @@ def kubelet_version(node: dict[str, Any]) -> KubernetesVersion:
     return KubernetesVersion.parse(node["status"]["nodeInfo"]["kubeletVersion"])
 
 
+def is_ready(node: dict[str, Any]) -> bool:
+    """Whether a node's condition Ready is True."""
+    conditions = node["status"].get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
 def node_cores(node: dict[str, Any]) -> float | None:
     """CPUs of a node, whose capacity is `4`, or `3920m` where something is reserved; None without a capacity."""
     cpu = str(node["status"].get("capacity", {}).get("cpu", ""))

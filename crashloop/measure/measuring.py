@@ -17,6 +17,7 @@ import msgspec
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.answers import ApiRefusal
 from crashloop.kube.client import NOT_FOUND, Json, KubeApi
+from crashloop.kube.objects import is_ready
 from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.slo.exposition import Differences, Exposition, SeriesKey, to_line
 from crashloop.slo.scrapes import HELD, SOURCES, MissedScrape, NodeSample, SourceLine
@@ -59,7 +60,7 @@ NAMED_AT_MOST = 20
 def readiness(api: KubeApi, names: Collection[str]) -> Iterator[Sample]:
     """One sample per node of these names: 1 unless its condition Ready is True. A node that is gone is not Ready."""
     nodes = api.nodes() if len(names) > NAMED_AT_MOST else _those_there(api, names)
-    ready = {each["metadata"]["name"] for each in nodes if _is_ready(each["status"].get("conditions", []))}
+    ready = {each["metadata"]["name"] for each in nodes if is_ready(each)}
     for name in names:
         yield f"{NAME} {name}".encode(), SeriesKey(NAME, {"node": name}), float(name not in ready)
 
@@ -71,10 +72,6 @@ def _those_there(api: KubeApi, names: Iterable[str]) -> Iterator[Json]:
         except ApiRefusal as error:
             if error.code != NOT_FOUND:
                 raise
-
-
-def _is_ready(conditions: Iterable[dict[str, str]]) -> bool:
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 class Scraped(NamedTuple):

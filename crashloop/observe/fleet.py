@@ -44,10 +44,9 @@ def read_fleet(api: KubeApi) -> Fleet:
     if not nodes:
         raise UsageError("--from-cluster: the cluster has no nodes.")
     pods, crashing = 0, Counter[str | None]()
-    for page in api.pages(Collection("pods")):
-        read: list[Json] = [msgspec.json.decode(each) for each in page.items]
-        pods += len(read)
-        crashing.update(each["spec"].get("nodeName") for each in read if _crashes(each))
+    for pod in api.objects(Collection("pods")):
+        pods += 1
+        crashing.update([pod["spec"].get("nodeName")] if _crashes(pod) else ())
     if not crashing:
         raise UsageError(
             f"--from-cluster: of {pods:,} pods none waits in CrashLoopBackOff now.\nSay how many would: --crashing-pods N."

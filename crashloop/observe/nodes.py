@@ -49,11 +49,6 @@ def is_modelled(version: KubernetesVersion) -> bool:
     return version.release >= RELEASES[0]
 
 
-def is_ready(node: Json) -> bool:
-    """Whether its condition Ready is True."""
-    return _sign(node).ready_since is not None
-
-
 def lost_counters(before: Json | None, after: Json | None) -> str:
     """Why the kubelet's counters were or may have been lost between two reads of a Node object; empty if they were not."""
     if before is None or after is None:

@@ -15,13 +15,12 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import Json, KubeApi
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
-from crashloop.kube.objects import kubelet_version
+from crashloop.kube.objects import is_ready, kubelet_version
 from crashloop.observe.nodes import (
     EVERY_OTHER,
     Configured,
     findings_of,
     is_modelled,
-    is_ready,
     nodes_by_name,
     read_configuration,
     read_configurations,

@@ -21,7 +21,7 @@ class LoopWatch:
     """Follows all pods of a namespace, or of all for None, in a thread of its own, from `start` to `stop`."""
 
     def __init__(self, api: KubeApi, namespace: str | None, seen: Callable[[PodObject], None] = lambda _: None) -> None:
-        """`seen` is told of every pod and every change, in the thread."""
+        """`seen` is called with every pod and after every change of one, in the thread of the watch."""
         self._seen = seen
         self._watch = PodWatch(api, namespace or "", retry=LOOKING)
         self._lock = threading.Lock()
