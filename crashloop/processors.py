@@ -26,7 +26,11 @@ WORTH_SHARING_BYTES = 32_000_000
 
 def available_processors() -> int:
     """How many this process may use: below `taskset` those that it names."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
+    return len(_own())
+
+
+def _own() -> Collection[int]:
+    return os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
 
 
 class CpuTimes(NamedTuple):
@@ -44,8 +48,7 @@ class CpuTimes(NamedTuple):
 
 def cpu_times(cpus: Collection[int] | None = None) -> CpuTimes:
     """Of these processors; by default of those that this process may use."""
-    if cpus is None:
-        cpus = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
+    cpus = _own() if cpus is None else cpus
     every = psutil.cpu_times(percpu=True)
     used = [times for cpu, times in enumerate(every) if cpu in cpus]
     if len(used) < len(cpus):

@@ -159,6 +159,7 @@ class Schedule:
         self._node_pods = node_pods
         self._nodes_change = nodes_change
         self.budget = StartBudget(plan.budgets.container_starts_per_s)
+        self._work = {each.name: plan.work_of(each) for each in plan.scenarios}
         self._stages = dict.fromkeys((node.name for node in plan.nodes), NodeStage.PLANNED)
         placed = [plan.scenario(name) for name in plan.placements]
         self._waiting = [*(each for each in plan.scenarios if each.name not in plan.placements), *placed]
@@ -219,7 +220,7 @@ class Schedule:
                 room_for_pods = room_for_pods and self.budget.is_open(now_s) and self._has_room_for_a_pod()
                 if not room_for_pods:
                     continue
-                work = self._plan.work_of(scenario)
+                work = self._work[scenario.name]
                 if not self.budget.allows(work, now_s):
                     if first is None:
                         first = scenario.name

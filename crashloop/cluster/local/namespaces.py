@@ -74,7 +74,7 @@ def try_namespaces() -> str:
     except processes.CommandFailed as error:
         return (error.output.strip().splitlines() or ["nothing"])[-1]
     except PrerequisiteError:
-        return ""  # without the tool, whose absence is told
+        return ""  # the tool is missing, which has a row of its own
     return ""
 
 
