@@ -26,9 +26,9 @@ from crashloop.model.lateness import USUAL_START_S
 from crashloop.model.lives import retry_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import ObjectState, missing_dependencies
-from crashloop.restarts.evidence import blind_spot, leaves_ns, why_it_ended
+from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import by_sandbox, ran
+from crashloop.restarts.lives import by_sandbox, leaves_ns, ran
 from crashloop.restarts.outages import KubeletOutage, kubelet_outages
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind

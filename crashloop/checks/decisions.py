@@ -16,8 +16,8 @@ from crashloop.history.stamps import Fact
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import CHANGES, Case
-from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns, watched_s, why_it_ended
-from crashloop.restarts.lives import exited_by_itself, ran, was_killed
+from crashloop.restarts.evidence import blind_spot, ended_by_node, unseen_exit, watched_s, why_it_ended
+from crashloop.restarts.lives import exited_by_itself, leaves_ns, ran, was_killed
 from crashloop.restarts.owed import decided_after
 from crashloop.restarts.restart import Restart, restarts_of
 from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
@@ -219,6 +219,12 @@ def _taken_along(case: Case, pod: PodHistory, spec: Container, reset: RestartAll
     if spec.kind is ContainerKind.EPHEMERAL or not before:
         return True
     ended_ns = before[-1].exit_ns
+    if (
+        ended_ns is None
+        and _first_after(instances, reset.t_ns)
+        and unseen_exit(case, pod, reset.t_ns, again.utc_ns or 0)
+    ):
+        return True  # its next instance shows that it ended, and nothing here could show when
     if (
         ended_ns is None
         or ended_ns > (again.utc_ns or 0)

@@ -4,6 +4,7 @@ Theory of operation. The Job controller acts on the statuses of its pods, so the
 true, and whether a restart was due inside a pod, is for the checkers of pods.
 """
 
+import math
 from collections.abc import Iterator
 
 from crashloop.checks.checker import Need, Seen, checker, unwatched
@@ -14,6 +15,7 @@ from crashloop.model.owner import JobEnd, JobPod, counted_restarts, job_end, rep
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran
+from crashloop.restarts.outages import may_be_old_ns
 from crashloop.words import at_lines, count, seconds
 
 REACTS_WITHIN_S = 15.0
@@ -34,17 +36,29 @@ def check_job_ends(case: Case, seen: Seen) -> Iterator[Finding]:
     last, restarts = reports[-1], _restarts(case)
     seen["pods"], seen["restarts"] = len(case.pods), min(restarts)
     seen.facts["job"] = {"end": last.end, "failed": last.status.failed, "restarts": restarts}
-    pods = [_seen_by_controller(case, pod) for pod in case.pods]
-    due = job_end(job, case.scenario.pod.restart_policy, pods)
     lost = tuple(unwatched(case, "a status of a pod"))
-    for each in _other_end(case, last, due, pods):
+    for each in min((_otherwise(case, last, line) for line in _views(case, last)), key=len):
         yield inconclusive(each.sentence, *each.lines) if lost else each
     yield from lost
 
 
-def _seen_by_controller(case: Case, pod: PodHistory) -> JobPod:
+def _views(case: Case, last: JobReport) -> Iterator[float]:
+    """Before which lines the controller may have seen the pods as it ended the Job: its view lags behind their statuses."""
+    yield math.inf
+    seen_ns = last.t_ns - may_be_old_ns(case, last.t_ns)
+    yield from (each.line for pod in case.pods for each in pod.statuses if each.t_ns >= seen_ns)
+
+
+def _otherwise(case: Case, last: JobReport, before_line: float) -> tuple[Finding, ...]:
+    """What the Job did otherwise than is due after the statuses before that line of the history."""
+    pods = [_seen_by_controller(case, pod, before_line) for pod in case.pods]
+    due = job_end(case.scenario.job, case.scenario.pod.restart_policy, pods) if case.scenario.job else None
+    return tuple(_other_end(case, last, due, pods))
+
+
+def _seen_by_controller(case: Case, pod: PodHistory, before_line: float) -> JobPod:
     """A pod as the Job controller saw it before it deleted it."""
-    said = [each for each in pod.statuses if each.deletion_ns is None]
+    said = [each for each in pod.statuses if each.deletion_ns is None and each.line < before_line]
     if not said:
         return JobPod(phase="")
     last = said[-1]

@@ -19,8 +19,8 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import LogFiles, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import ended_by_node, first_gap, leaves_ns, unseen_exit
-from crashloop.restarts.lives import collected_early, ran
+from crashloop.restarts.evidence import ended_by_node, first_gap, unseen_exit
+from crashloop.restarts.lives import collected_early, leaves_ns, ran
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 from crashloop.spec.pod import ContainerKind

@@ -17,9 +17,9 @@ from crashloop.history.instances import Instance, Note
 from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import is_journal_lost, leaves_ns, unseen_exit
+from crashloop.restarts.evidence import is_journal_lost, unseen_exit
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.lives import leaves_ns, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import FAILS, GRACE_PERIOD_S, SUCCEEDS, Container, Probe, ProbeKind
 from crashloop.spec.program import KILLED, LifeEnd

@@ -20,15 +20,8 @@ from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import may_be_hidden, shown_exit_code
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import (
-    blind_spot,
-    leaves_ns,
-    lost_watch,
-    stated_until_ns,
-    unseen_exit,
-    why_it_ended,
-)
-from crashloop.restarts.lives import collected_early, ran
+from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, unseen_exit, why_it_ended
+from crashloop.restarts.lives import collected_early, leaves_ns, ran
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, settled_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind

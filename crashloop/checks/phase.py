@@ -21,15 +21,13 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (
     DEADLINE_EXCEEDED,
     blind_spot,
-    deadline_ns,
     ended_by_node,
-    leaves_ns,
     lost_watch,
     unseen_exit,
     why_it_ended,
 )
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import deadline_ns, leaves_ns, ran
 from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.phases import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
@@ -191,7 +189,8 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
 def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
     """A status MUST NOT state a final phase while a container runs by it, nor Running while an init container does.
 
-    Both are made of the same look at the runtime, so no delay on their way matters.
+    Both are made of the same look at the runtime, so no delay on their way matters. Of a pod that the node ends the phase that
+    was stated last stays until its containers have ended: pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus.
     """
     inits = {each.name for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar}
     for pod in case.pods:
@@ -199,10 +198,17 @@ def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
             running = [name for name, each in status.containers.items() if each.state.kind == "running"]
             seen["statuses"] += bool(status.containers)
             wrong = running if status.phase in FINAL else [each for each in running if each in inits]
-            if wrong and status.phase in (*FINAL, RUNNING):
+            if wrong and (status.phase in FINAL or (status.phase == RUNNING and not _is_kept(case, pod, status))):
                 what = "init container" if status.phase == RUNNING else "container"
                 said = f"a status says that the pod's phase is {status.phase} {at_lines([status.line])}"
                 yield fail(f'{said}; its {what} "{wrong[0]}" runs by it.', status.line)
+
+
+def _is_kept(case: Case, pod: PodHistory, status: StatusReport) -> bool:
+    """Whether the phase of a status may be that of the one before: of a pod whose deadline has passed, or which the node ends."""
+    due_ns, ending = deadline_ns(case, pod), ended_by_node(pod)
+    by_node = ending is not None and ending in pod.statuses[pod.statuses.index(status) :][1:2]
+    return by_node or (due_ns is not None and status.t_ns >= due_ns)
 
 
 @checker("final-phase", Need("deleted_pods", 1, "deleted pod", is_shown=False), watch="the last phase")

@@ -5,7 +5,7 @@ its controller's own backoff, which no kubelet has a part in. A Deployment repla
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
@@ -16,9 +16,9 @@ from crashloop.model.owner import replacement_s, replaces_at_once
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, first_sign_ns, lost_watch, unseen_exit, why_it_ended
+from crashloop.restarts.evidence import blind_spot, lost_watch, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import first_sign_ns, ran
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
@@ -144,35 +144,38 @@ STARTED_WITHIN_S = 35.0
 def check_edited_in_turn(case: Case, seen: Seen) -> Iterator[Finding]:
     """A static pod whose file has changed MUST start again, and only once the one before has ended."""
     edits = [each for each in case.recording.interventions if each.data.action == InterventionKind.EDIT_STATIC_POD]
-    seen["edited"] = len(case.pods) - 1
     for before, after in pairwise(case.pods):
         ended = [one.exit_ns for each in case.scenario.pod.containers for one in ran(before, each.name)[-1:]]
         begun = [one for each in case.scenario.pod.containers for one in ran(after, each.name)[:1]]
         first = min(begun, key=lambda each: each.begun_ns or 0, default=None)
+        seen["edited"] += first is not None
         if first is not None and any(each is None or each > (first.begun_ns or 0) for each in ended):
             lines = first.lines[:1]
             began = f"a container of the edited pod began {at_lines(lines)} while one of the pod before still ran"
             unseen = unseen_exit(case, before, case.recording.begin_ns, first.begun_ns or 0) if None in ended else None
             doubt = unseen and f"Its end could have gone unseen: {unseen}"
             yield fail_unless(doubt, f"{began}; it was to wait for its end.", *lines)
-    if edits and not first_sign_ns(case.pods[-1]) > edits[-1].t_ns:
+    if edits:
         yield from _never_begun(case, edits[-1])
 
 
 def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
-    """That no pod was seen after the last edit, though the kubelet has looked again since the one before had ended."""
+    """That nothing began after the last edit, though the kubelet has looked again since the pod before had ended."""
     spots = []
     from_ns = edit.t_ns
-    for each in case.scenario.pod.containers:
-        instances = ran(case.pods[-1], each.name)
+    for pod, each in product(case.pods, case.scenario.pod.containers):
+        instances = ran(pod, each.name)
+        if first_sign_ns(pod) > edit.t_ns and instances:
+            return
         from_ns = max((from_ns, *(one.exit_ns or case.recording.end_ns for one in instances[-1:])))
-        spots.append(blind_spot(case, case.pods[-1], instances, edit.t_ns, case.recording.end_ns))
+        if instances:
+            spots.append(blind_spot(case, pod, instances, edit.t_ns, case.recording.end_ns))
     waited_s = (case.recording.end_ns - from_ns) / 1e9
     if waited_s > STARTED_WITHIN_S:
         doubt = next(filter(None, spots), None) or excuse(
             case, (from_ns, case.recording.end_ns), 0.0, waited_s - STARTED_WITHIN_S
         )
-        unseen = f"no pod was seen for {seconds(waited_s)} after the end of the one whose file was edited"
+        unseen = f"nothing began for {seconds(waited_s)} after the end of the pod whose file was edited"
         yield fail_unless(doubt, f"{unseen} {at_lines([edit.line])}; it was to start.", edit.line)
 
 

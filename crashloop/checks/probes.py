@@ -18,9 +18,9 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import counts_as_started
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, first_sign_ns, is_journal_lost
+from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.lives import first_sign_ns, ran, was_killed
 from crashloop.restarts.outages import may_be_old_ns
 from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
 from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind

@@ -24,9 +24,9 @@ from crashloop.model.pod_status import FAILED, PENDING, RUNNING, SUCCEEDED
 from crashloop.model.restart import Decision, decide
 from crashloop.model.variants import RESTART_ALL_STALLS, RESTART_ALL_STAYS_RUNNING
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, ended_by_node, leaves_ns
+from crashloop.restarts.evidence import blind_spot, ended_by_node
 from crashloop.restarts.excuse import late_window
-from crashloop.restarts.lives import first_begun, ran
+from crashloop.restarts.lives import first_begun, leaves_ns, ran
 from crashloop.restarts.outages import may_lag_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart, restarts

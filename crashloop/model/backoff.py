@@ -163,10 +163,7 @@ def _following(
     for mark in marks:
         at_s = mark.at_s - finished_s
         if isinstance(mark, StartsBlocked):
-            until_s = mark.until_s - finished_s
-            following = [
-                each for branch in following for each in blocked(branch, at_s, until_s, setting, late_s=mark.late_s)
-            ]
+            following = [each for branch in following for each in blocked(branch, mark, finished_s, setting)]
         elif at_s > 0:
             setting = _after(mark, setting)
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]

@@ -86,6 +86,8 @@ class StartsBlocked(msgspec.Struct, frozen=True):
     until_s: float
     late_s: float = 0.0
     """For how long the host had held the kubelet up before it, so that a start that was due may have waited until then."""
+    held_s: float = 0.0
+    """For how long it held the kubelet up between the two, so that fewer attempts failed."""
 
 
 Mark = CounterLost | KeyChanged | DeadContainerRemoved | StartAttemptFailed | StartsBlocked
@@ -111,32 +113,27 @@ def retry_s(deviations: frozenset[str], beside: Iterable[tuple[float, float]]) -
     return max((RETRY_S, *(each_s + TICK_S for each_s in requeues)))
 
 
-def blocked(
-    branch: Branch, from_s: float, until_s: float, setting: Setting, *, late_s: float = 0.0
-) -> tuple[Branch, ...]:
-    """The branches of a restart whose starts cannot succeed from `from_s` to `until_s` (math.inf: never again) after the exit.
-
-    `late_s`: for how long the host held the kubelet up before that.
-    """
-    if until_s <= branch.delay_s or from_s > branch.latest_s + late_s:
+def blocked(branch: Branch, block: StartsBlocked, finished_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """The branches of a restart after an exit at `finished_s`, whose starts cannot succeed for the time of the block."""
+    from_s, until_s = block.at_s - finished_s, block.until_s - finished_s
+    if until_s <= branch.delay_s or from_s > branch.latest_s + block.late_s:
         return (branch,)
     latest = max(branch.latest_s, until_s + RETRY_S)
     kept = msgspec.structs.replace(branch, latest_s=latest)
     endless = until_s == math.inf
     if endless or FAILED_STARTS_COUNT not in setting.deviations or branch.next_delay_s is None:
         return (kept,)
-    return tuple(_after_attempts(branch, from_s, until_s, setting, branch.latest_s + late_s))
+    return tuple(_after_attempts(branch, from_s, until_s, setting, block.late_s + block.held_s))
 
 
-def _after_attempts(
-    branch: Branch, from_s: float, until_s: float, setting: Setting, latest_s: float
-) -> Iterator[Branch]:
-    """One branch for each number of attempts that can have failed by `until_s`; the first comes by `latest_s`."""
+def _after_attempts(branch: Branch, from_s: float, until_s: float, setting: Setting, held_s: float) -> Iterator[Branch]:
+    """One branch for each number of attempts that can have failed by `until_s`, late by `held_s` in all at most."""
     delay_s, next_s, failed = branch.delay_s, branch.next_delay_s, 0
+    latest_s = branch.latest_s
     soonest_s = max(delay_s, from_s)
     while soonest_s < until_s and next_s is not None:
         # The attempt after so many failed ones comes between these two moments.
-        if latest_s >= until_s:
+        if latest_s + held_s >= until_s:
             yield _after_failed_starts(branch, delay_s, next_s, until_s, failed)
         failed, delay_s, next_s = failed + 1, next_s, setting.curve.after(next_s)
         soonest_s = max(soonest_s + RETRY_LEAST_S, delay_s)

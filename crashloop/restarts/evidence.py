@@ -1,16 +1,17 @@
 """The limits of a recording: what it can show, and why its evidence ends."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done, Gap, PodHistory, Recording
+from crashloop.history.recording import Gap, PodHistory, Recording
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import stands_still
 from crashloop.restarts.case import Case
+from crashloop.restarts.lives import deletions
 from crashloop.restarts.outages import control_plane_outages
-from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.words import seconds
 
@@ -109,7 +110,7 @@ def is_journal_lost(case: Case, pod: PodHistory) -> bool:
 
 def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:
     """A pod that is deleted has its journals read out first; they do not have what happens after that."""
-    read = next((done for done in _deletions(case, pod) if done.t_ns <= to_ns), None)
+    read = next((done for done in deletions(case, pod) if done.t_ns <= to_ns), None)
     return None if read is None else f"its journals were read before the pod was deleted (history line {read.line})"
 
 
@@ -121,22 +122,6 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
         return None
     reason = f": {gap.reason}" if gap.reason else ""
     return f"{channel} lost for {seconds((gap.to_ns - gap.from_ns) / 1e9)} (history line {gap.line}{reason})"
-
-
-def leaves_ns(case: Case, pod: PodHistory) -> int | None:
-    """When somebody began to delete the pod, or its deadline passed: that ends its containers under every policy."""
-    began = [done.t_ns for done in _deletions(case, pod)][:1]
-    began += [each.deletion_ns for each in pod.statuses if each.deletion_ns is not None]
-    deadline = deadline_ns(case, pod)
-    return min([*began, *([] if deadline is None else [deadline])], default=None)
-
-
-def deadline_ns(case: Case, pod: PodHistory) -> int | None:
-    """When activeDeadlineSeconds have passed since the pod's startTime; None without a deadline or a startTime."""
-    deadline_s = case.scenario.pod.active_deadline_s
-    started = (each.started_ns for each in pod.statuses if each.started_ns is not None)
-    begun_ns = next(started, None)
-    return None if deadline_s is None or begun_ns is None else begun_ns + deadline_s * 1_000_000_000
 
 
 def stated_until_ns(case: Case, pod: PodHistory) -> int:
@@ -152,24 +137,5 @@ def stated_until_ns(case: Case, pod: PodHistory) -> int:
         for one in pod.instances(each.name)
     )
     stops = [each for each in lost if each is not None and stands_still(case.prediction.deviations)]
-    edits = (each.t_ns for each in _deletions(case, pod) if each.data.action == InterventionKind.EDIT_STATIC_POD)
+    edits = (each.t_ns for each in deletions(case, pod) if each.data.action == InterventionKind.EDIT_STATIC_POD)
     return min((*edits, *stops, case.recording.end_ns))
-
-
-def first_sign_ns(pod: PodHistory) -> int:
-    """The first sign of a pod: of the API, or its sandbox; 0 if there is none."""
-    signs = [each.t_ns for each in pod.statuses[:1]] + [each.fact.utc_ns or 0 for each in pod.sandboxes[:1]]
-    return min((each for each in signs if each), default=0)
-
-
-def _deletions(case: Case, pod: PodHistory) -> Iterator[Done]:
-    """The interventions that ended a pod: each pod is ended by the next that makes another, the last perhaps for good.
-
-    One that makes another while the pod before still ends has made none that was ever seen.
-    """
-    done, begun_ns = case.recording.interventions, first_sign_ns(pod)
-    made = [each for each in done if each.data.action in MAKE_ANOTHER_POD]
-    before = 0 if pod is case.pods[0] else sum(each.t_ns < begun_ns for each in made)
-    yield from made[before : before + 1]
-    if pod is case.pods[-1]:
-        yield from (each for each in done if each.data.action == InterventionKind.DELETE_POD)

@@ -7,16 +7,17 @@ Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers; p
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from crashloop.history.instances import Instance
-from crashloop.history.recording import PodHistory
+from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.after_restart import SKIPPED
 from crashloop.restarts.case import Case
+from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
 from crashloop.spec.program import Program
 
 KILLED = 137
@@ -139,3 +140,38 @@ def earliest_ns(instances: tuple[Instance, ...]) -> int | None:
 def first_begun(instances: tuple[Instance, ...], from_ns: int, to_ns: int) -> Instance | None:
     """The first instance that began in that time."""
     return next((each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns), None)
+
+
+def leaves_ns(case: Case, pod: PodHistory) -> int | None:
+    """When somebody began to delete the pod, or its deadline passed: that ends its containers under every policy."""
+    began = [done.t_ns for done in deletions(case, pod)][:1]
+    began += [each.deletion_ns for each in pod.statuses if each.deletion_ns is not None]
+    deadline = deadline_ns(case, pod)
+    return min([*began, *([] if deadline is None else [deadline])], default=None)
+
+
+def deadline_ns(case: Case, pod: PodHistory) -> int | None:
+    """When activeDeadlineSeconds have passed since the pod's startTime; None without a deadline or a startTime."""
+    deadline_s = case.scenario.pod.active_deadline_s
+    started = (each.started_ns for each in pod.statuses if each.started_ns is not None)
+    begun_ns = next(started, None)
+    return None if deadline_s is None or begun_ns is None else begun_ns + deadline_s * 1_000_000_000
+
+
+def deletions(case: Case, pod: PodHistory) -> Iterator[Done]:
+    """The interventions that ended a pod: each pod is ended by the next that makes another, the last perhaps for good.
+
+    One that makes another while the pod before still ends has made none that was ever seen.
+    """
+    done, begun_ns = case.recording.interventions, first_sign_ns(pod)
+    made = [each for each in done if each.data.action in MAKE_ANOTHER_POD]
+    before = 0 if pod is case.pods[0] else sum(each.t_ns < begun_ns for each in made)
+    yield from made[before : before + 1]
+    if pod is case.pods[-1]:
+        yield from (each for each in done if each.data.action == InterventionKind.DELETE_POD)
+
+
+def first_sign_ns(pod: PodHistory) -> int:
+    """The first sign of a pod: of the API, or its sandbox; 0 if there is none."""
+    signs = [each.t_ns for each in pod.statuses[:1]] + [each.fact.utc_ns or 0 for each in pod.sandboxes[:1]]
+    return min((each for each in signs if each), default=0)

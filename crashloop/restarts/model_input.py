@@ -99,7 +99,8 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
             yield KeyChanged((done.t_ns - zero) / 1e9, part, _late_s(case, done.t_ns))
     for gone, back in missing_dependencies(case, case.scenario.pod.container(container)):
         until_s = math.inf if back is None else (back.to_ns - zero) / 1e9
-        yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns))
+        held_s = 0.0 if back is None else case.recording.host.held_s(gone.from_ns, back.to_ns)
+        yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns), held_s)
     for removed in collected_early(ran(pod, container)).values():
         yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
     for removed_ns in _purged_ns(case, pod, container):

@@ -14,8 +14,9 @@ from itertools import pairwise
 import msgspec
 
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done
+from crashloop.history.recording import Done, PodHistory
 from crashloop.restarts.case import Case
+from crashloop.restarts.lives import leaves_ns
 from crashloop.spec.intervention import (
     DISTURB_NODE,
     NEED_OWN_CONTROL_PLANE,
@@ -23,7 +24,7 @@ from crashloop.spec.intervention import (
     InterventionKind,
     down_s,
 )
-from crashloop.spec.pod import GRACE_PERIOD_S, Container
+from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED
 
 
@@ -179,7 +180,10 @@ def _busy_ns(case: Case, from_ns: int, to_ns: int) -> int:
         for spec in case.scenario.pod.containers:
             instances = pod.instances(spec.name)
             for before, each in zip((None, *instances), instances, strict=False):
-                spans += _syncing(spec, before, each)
+                spans += _syncing(spec, before, each, _grace_ns(case, spec))
+            ending_ns = _ending_ns(case, pod)
+            if ending_ns is not None and instances and instances[-1].exit_ns is None:
+                spans.append((ending_ns, ending_ns + _grace_ns(case, spec)))
         steps_ns = [each.fact.utc_ns for each in pod.sandboxes if each.fact.utc_ns is not None]
         spans += ((max(begun_ns, end_ns - SANDBOX_NS), end_ns) for begun_ns, end_ns in pairwise(steps_ns))
     covered_ns, last_ns = 0, from_ns
@@ -189,7 +193,20 @@ def _busy_ns(case: Case, from_ns: int, to_ns: int) -> int:
     return covered_ns
 
 
-def _syncing(spec: Container, before: Instance | None, instance: Instance) -> Iterator[tuple[int, int]]:
+def _ending_ns(case: Case, pod: PodHistory) -> int | None:
+    """When the kubelet began to end all containers of a pod, none of which is stated before the last has ended."""
+    asked_ns = leaves_ns(case, pod)
+    if asked_ns is None:
+        return None
+    exits_ns = (one.exit_ns for each in case.scenario.pod.containers for one in pod.instances(each.name))
+    return min((each for each in exits_ns if each is not None and each >= asked_ns), default=asked_ns)
+
+
+def _grace_ns(case: Case, spec: Container) -> int:
+    return max((case.scenario.pod.grace_s, *(each.grace_s or 0 for each in spec.probes))) * 1_000_000_000
+
+
+def _syncing(spec: Container, before: Instance | None, instance: Instance, grace_ns: int) -> Iterator[tuple[int, int]]:
     """The syncs that pull the image of an instance, start it with its hook, and kill it."""
     begun_ns, start_ns, exit_ns = instance.begun_ns, instance.start_ns, instance.exit_ns
     if begun_ns is not None:
@@ -197,7 +214,7 @@ def _syncing(spec: Container, before: Instance | None, instance: Instance) -> It
         until_ns = exit_ns if spec.post_start and exit_ns is not None else start_ns
         yield pulled_since_ns or begun_ns, until_ns or begun_ns
     if exit_ns is not None and instance.exit_code in (spec.exit_code_on_term, KILLED):
-        yield exit_ns - round(GRACE_PERIOD_S * 1e9), exit_ns
+        yield exit_ns - grace_ns, exit_ns
 
 
 def without_statements_ns(case: Case, from_ns: int, to_ns: int) -> int:

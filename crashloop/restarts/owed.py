@@ -6,8 +6,8 @@ from crashloop.model.lateness import DETECTION_S, START_SHARE_S
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.model.restart import REDEFINED, Decided
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import ended_by_node, leaves_ns
-from crashloop.restarts.lives import earliest_ns, may_be_killed, was_killed
+from crashloop.restarts.evidence import ended_by_node
+from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, was_killed
 from crashloop.restarts.outages import SETTLED_NS
 from crashloop.restarts.phases import phases_of
 from crashloop.restarts.restart_all import Replacement

@@ -102,6 +102,21 @@ def test_the_failure_policy_on_a_pod_that_goes_on_is_a_fail() -> None:
     ]
 
 
+def test_a_controller_may_have_acted_on_a_status_before_the_last() -> None:
+    """It fails a Job by a pod that runs at its limit, while the kubelet states that the pod has succeeded."""
+    limited = scenario(Job(backoff_limit=1), 42, 0, policy=ON_FAILURE, restarts=1)
+
+    def seen(ended_s: float) -> list[str]:
+        history = History(limited).lives("app", (1.0, 2.0, 42), (2.5, 4.0, 0), status=False)
+        history.status(2.8, {"app": history.running("app", 1, 2.5)})
+        ended = history.exited("app", 1, 2.5, 4.0, 0)
+        history.status(4.2, {"app": ended}, phase="Succeeded")
+        return told(checked("job-ends", says(history, ended_s, "Failed", "BackoffLimitExceeded", failed=1).ends(60)))
+
+    assert seen(4.5) == []
+    assert [each.partition(":")[0] for each in seen(40.0)] == ["FAIL"]
+
+
 def test_what_a_deleted_pod_says_counts_no_more() -> None:
     """The Job controller deletes the pod whose restarts have reached the limit, and then the pod fails."""
     limited = scenario(Job(backoff_limit=1), 42, policy=ON_FAILURE, restarts=1)

@@ -1,5 +1,7 @@
 """A deleted mirror pod comes back with the statements of its static pod."""
 
+import pytest
+
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import RESTART_ALL_OFF_REJECTS_POD
@@ -152,9 +154,13 @@ def test_an_edited_pod_beside_the_one_before_is_a_fail() -> None:
     ]
 
 
-def test_an_edited_pod_that_never_begins_is_a_fail() -> None:
+@pytest.mark.parametrize("comes", [False, True])
+def test_an_edited_pod_that_never_begins_is_a_fail(comes: bool) -> None:
+    """Whether or not the API server has its mirror."""
     history = edited()
+    if comes:
+        history.recreated(25.0, "second").counts(25.5, "app", 0, phase="Pending")
     assert told(checked("edited-in-turn", history)) == [
-        "FAIL: no pod was seen for 46 s after the end of the one whose file was edited "
+        "FAIL: nothing began for 46 s after the end of the pod whose file was edited "
         f"(history line {history.line_of(Kind.INTERVENTION, 1)}); it was to start."
     ]

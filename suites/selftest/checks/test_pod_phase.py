@@ -1,5 +1,6 @@
 """The checker of the pod's phase: what each status says must follow from the containers, and the last is the final."""
 
+import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
@@ -8,7 +9,7 @@ from crashloop.spec.program import runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, resetting, scenario, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 
 def failing(*statuses: tuple[float, str], ends_s: float = 40) -> History:
@@ -263,3 +264,16 @@ def test_a_phase_that_a_container_of_its_own_status_contradicts_is_a_fail(phase:
         f"FAIL: a status says that the pod's phase is {phase} (history line {history.line_of(Kind.STATUS)}); "
         f'its {what} "{of}" runs by it.'
     ]
+
+
+@pytest.mark.parametrize(("at_s", "accused"), [(4.0, True), (6.0, False)])
+def test_the_phase_of_a_pod_whose_deadline_has_passed_stays_as_it_was(at_s: float, accused: bool) -> None:
+    """A RestartAllContainers had begun the initialisation again, and no final phase is stated while a container runs."""
+    limited = msgspec.structs.replace(
+        INITIALIZED,
+        pod=msgspec.structs.replace(INITIALIZED.pod, active_deadline_s=5, restart_policy=RestartPolicy.NEVER),
+    )
+    history = History(limited)
+    history.status(0.5, {"setup": history.running("setup", 0, 0.4)}, phase="Pending", startTime=stamp(0.0))
+    history.status(at_s, {"setup": history.running("setup", 0, 0.4)}).ends(10)
+    assert bool(told(checked("phase-agrees", history))) is accused

@@ -38,6 +38,12 @@ def test_every_failed_start_doubles_the_delay_of_a_kubelet() -> None:
     assert [delay_s for delay_s, _ in windows(second)] == [160.0]
 
 
+def test_attempts_that_the_host_held_up_have_not_failed() -> None:
+    held = StartsBlocked(8.0, 80.0, held_s=60.0)
+    _, second = due(FIRST, held, Lived(96.0, 97.0), deviations=frozenset({FAILED_STARTS_COUNT}))
+    assert {delay_s for delay_s, _ in windows(second)} >= {40.0, 80.0, 160.0}
+
+
 def test_a_block_that_ends_before_the_delay_changes_nothing() -> None:
     crashed = (Lived(0.0, 1.0), Lived(1.0, 2.0))
     assert due(*crashed, StartsBlocked(3.0, 5.0)) == due(*crashed)
