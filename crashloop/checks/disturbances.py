@@ -111,7 +111,10 @@ RUN_BEFORE_NS = 12_000_000_000
     Need("kept", 1, "status", "of a ready container after a restart of its kubelet"),
     watch="a status",
     once=True,
-    about=lambda scenario: any(each.action in RESTART_THE_KUBELET for each in scenario.interventions),
+    about=lambda scenario: (
+        any(each.action in RESTART_THE_KUBELET for each in scenario.interventions)
+        and any(each.probes for each in scenario.pod.containers)  # what has none is for `ready-unprobed`
+    ),
 )
 def check_kept_over_restart(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container of a ready pod that runs on over a restart of its kubelet MUST stay ready and started until its probe fails.

@@ -372,9 +372,11 @@ def _wrong_conditions(case: Case, pod: PodHistory) -> Iterator[Finding]:
             return
     last = statuses[-1] if statuses and leaves_ns(case, pod) is None else None
     if last is not None and last.restarting_all and resets:
-        due_ns = resets[-1].soonest_ns
+        reset = resets[-1]
+        # A removal that nobody saw comes after the look that stated it.
+        due_ns = reset.soonest_ns if reset.is_seen else max(reset.soonest_ns, last.t_ns)
         if due_ns + may_lag_ns(case, due_ns, case.recording.end_ns) < case.recording.end_ns:
-            lines = (resets[-1].exited.line, last.line)
+            lines = (reset.exited.line, last.line)
             yield fail(f"the last status says {RESTARTING_ALL} {at_lines(lines)}; it was to be False again.", *lines)
 
 

@@ -87,7 +87,15 @@ def dues(
             break
         begun = periods[position + 1][0] if position + 1 < len(periods) else None
         late_s = 0.0 if begun is None else begun.created_late_s
-        following, setting = _following(entries, life, life.finished_s, previous_finished_s, late_s, marks, setting)
+        exit_ = Exit(
+            finished_s=life.finished_s,
+            previous_finished_s=previous_finished_s,
+            killed=life.killed_by_kubelet,
+            restart_all=life.restart_all,
+            late_s=late_s,
+            held_s=0.0 if begun is None else begun.held_s,
+        )
+        following, setting = _following(entries, exit_, marks, setting)
         found.append(_due(position + 1, following))
         if begun is not None:
             taken = _taken(following, begun.started_attempt_s - life.finished_s, late_s)
@@ -122,16 +130,11 @@ def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
 
 
 def _following(
-    entries: Sequence[Counter | None],
-    life: Lived,
-    finished_s: float,
-    previous_finished_s: float | None,
-    late_s: float,
-    marks: Sequence[Mark],
-    setting: Setting,
+    entries: Sequence[Counter | None], exit_: Exit, marks: Sequence[Mark], setting: Setting
 ) -> tuple[list[Branch], Setting]:
-    """What may follow a life, whichever of `entries` the counter was; and the setting after the last mark."""
-    redefined, back_s, known = False, 0.0, [previous_finished_s]
+    """What may follow an exit, whichever of `entries` the counter was; and the setting after the last mark."""
+    finished_s = exit_.finished_s
+    redefined, back_s, known = False, 0.0, [exit_.previous_finished_s]
     for mark in marks:
         if mark.at_s > finished_s:
             continue
@@ -139,24 +142,16 @@ def _following(
         if isinstance(mark, CounterLost):
             back_s = mark.at_s + KUBELET_BACK_S - finished_s
         if isinstance(mark, KeyChanged):
-            redefined = redefined or (life.killed_by_kubelet and mark.part is ChangedPart.IMAGE)
+            redefined = redefined or (exit_.killed and mark.part is ChangedPart.IMAGE)
         if isinstance(mark, DeadContainerRemoved):
             # The kill and the start go by a look at the runtime that may be as old as that.
-            known = [None] if finished_s - mark.at_s > setting.detection_s else [previous_finished_s, None]
+            known = [None] if finished_s - mark.at_s > setting.detection_s else [exit_.previous_finished_s, None]
         if forgets(mark):
             entries = (None,)
     exits = [
-        Exit(
-            finished_s=finished_s,
-            previous_finished_s=each,
-            killed=life.killed_by_kubelet,
-            redefined=redefined,
-            restart_all=life.restart_all,
-            late_s=late_s,
-        )
-        for each in dict.fromkeys(known)
+        msgspec.structs.replace(exit_, previous_finished_s=each, redefined=redefined) for each in dict.fromkeys(known)
     ]
-    found = (branch for exit_ in exits for entry in entries for branch in branches(entry, exit_, setting))
+    found = (branch for each in exits for entry in entries for branch in branches(entry, each, setting))
     # A kubelet that has just started takes its time to look, whatever the exit.
     following = [msgspec.structs.replace(each, latest_s=max(each.latest_s, back_s)) for each in found]
     unnoticed: list[Branch] = []

@@ -74,7 +74,9 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     """It was killed because its definition changed."""
     restart_all: bool = False
     late_s: float = 0.0
-    """For how long the host held up what followed it."""
+    """For how long the host held up the create that followed it, after its start attempt."""
+    held_s: float = 0.0
+    """For how long it held the kubelet up until then."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +127,7 @@ def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Bra
     reset = _free(setting, f"it ran for {ran_s:.1f} s, more than {RESET_AFTER_S:g} s, so the curve starts over")
     if ran_s > RESET_AFTER_S:
         return (reset,)
-    waits = _waits(entry, exit_.finished_s, setting)
+    waits = _waits(entry, exit_, setting)
     if ran_s > RESET_AFTER_S - entry.early_s:
         ran = f"it ran for {ran_s:.1f} s from its create, and up to {entry.early_s:.1f} s more from its start attempt"
         doubtful = f"{ran}, so the curve may start over"
@@ -147,7 +149,7 @@ def _free(setting: Setting, reason: str) -> Branch:
     return Branch(delay_s=0.0, latest_s=setting.latest_s(0.0), reason=reason, next_delay_s=setting.curve.initial_s)
 
 
-def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch, ...]:
+def _waits(entry: Counter, exit_: Exit, setting: Setting) -> tuple[Branch, ...]:
     """The wait that the counter imposes, and what becomes of it if the entry is collected meanwhile."""
     delay_s, latest = entry.delay_s, setting.latest_s(entry.delay_s)
     kept = Branch(
@@ -156,13 +158,14 @@ def _waits(entry: Counter, finished_s: float, setting: Setting) -> tuple[Branch,
         reason=f"the counter says {delay_s:g} s",
         next_delay_s=setting.curve.after(delay_s),
     )
-    expires_s = entry.updated_s + RESET_AFTER_S - finished_s
+    expires_s = entry.updated_s + RESET_AFTER_S - exit_.finished_s
     from_s, by_s = max(0.0, expires_s - entry.early_s), expires_s + COLLECTION_S
-    if latest <= from_s or COUNTER_COLLECTED not in setting.deviations:
+    held = latest + exit_.held_s
+    if held <= from_s or COUNTER_COLLECTED not in setting.deviations:
         return (kept,)
     collected = Branch(
         delay_s=from_s,
-        latest_s=min(latest, by_s + setting.next_sync_s),
+        latest_s=min(held, by_s + setting.next_sync_s),
         reason=f"the counter was collected {RESET_AFTER_S:g} s after the start attempt, while the container waited",
         next_delay_s=setting.curve.initial_s,
     )
@@ -187,7 +190,7 @@ def _after_kill(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[B
     )
     if since_s >= entry.delay_s + STAMPS_S:
         return (immediate,)
-    waits = _waits(entry, exit_.finished_s, setting)
+    waits = _waits(entry, exit_, setting)
     short_s = entry.delay_s - since_s
     # The kill and the start are one step, but the start comes at its end.
     late = msgspec.structs.replace(

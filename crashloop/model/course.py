@@ -5,7 +5,7 @@ are left out. A container start and an exec probe both make the runtime create a
 probe costs beside a start is for the plan.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, Self
 
@@ -18,7 +18,7 @@ from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, complete_s, rehearse
 from crashloop.model.variants import as_shipped
-from crashloop.spec.pod import Handler, Pod, Probe
+from crashloop.spec.pod import Handler, Pod, Probe, ProbeKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
@@ -30,6 +30,9 @@ _SLOW_START_S = 3.0
 _USUAL_SHARE = 0.25
 """How far between the fastest and the slowest right kubelet the real one is: 0.14 to 0.39 for eight of ten scenarios of quick and
 full runs, 0.22 their median."""
+
+
+JUST_AFTER_S = 0.001
 
 
 class Process(NamedTuple):
@@ -116,15 +119,35 @@ def processes_of(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[Proce
     """What a rehearsed pod makes its node start up to `end_s`, in seconds since it was created; in no order."""
     yield Process(0.0)  # the sandbox
     for name, starts_s in rehearsal.starts_s.items():
-        executed = [each for each in pod.container(name).probes if each.handler is Handler.EXEC]
+        probes = pod.container(name).probes
         for began_s, exited_s in zip_longest(starts_s, rehearsal.exits_s[name], fillvalue=end_s):
             yield Process(began_s)
-            for probe in executed:
-                yield from _probed(probe, began_s, min(exited_s, end_s))
+            yield from _probed(probes, began_s, min(exited_s, end_s))
 
 
-def _probed(probe: Probe, from_s: float, to_s: float) -> Iterator[Process]:
-    at_s = from_s + probe.period_s
+def _probed(probes: Sequence[Probe], began_s: float, end_s: float) -> Iterator[Process]:
+    """The probes by a command in one life. The startup probe ends with its success, and the others wait for that.
+
+    pkg/kubelet/prober/worker.go@v1.37.1 doProbe.
+    """
+    startups = [each for each in probes if each.kind is ProbeKind.STARTUP]
+    started_s = max((_succeeds_s(each, began_s, end_s) for each in startups), default=began_s)
+    for probe in probes:
+        is_startup = probe.kind is ProbeKind.STARTUP
+        asked_s = _asked_s(probe, began_s if is_startup else started_s, started_s if is_startup else end_s)
+        if probe.handler is Handler.EXEC:
+            yield from (Process(at_s, is_probe=True) for at_s in asked_s)
+
+
+def _succeeds_s(probe: Probe, began_s: float, end_s: float) -> float:
+    """Just after the first answer that is no failure, or the end of the life."""
+    answers = enumerate(_asked_s(probe, began_s, end_s))
+    good = (at_s for number, at_s in answers if not probe.counts_as_failure(probe.answer(number, at_s - began_s)))
+    return min(next(good, end_s) + JUST_AFTER_S, end_s)
+
+
+def _asked_s(probe: Probe, from_s: float, to_s: float) -> Iterator[float]:
+    at_s = from_s + max(probe.period_s, probe.initial_delay_s)
     while at_s < to_s:
-        yield Process(at_s, is_probe=True)
+        yield at_s
         at_s += probe.period_s

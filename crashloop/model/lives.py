@@ -41,6 +41,8 @@ class Lived(msgspec.Struct, frozen=True):
     """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
     created_late_s: float = 0.0
     """For how much longer than usual the host held its create up, after the start attempt."""
+    held_s: float = 0.0
+    """For how long the host held the kubelet up between the exit before it and its create."""
 
 
 class CounterLost(msgspec.Struct, frozen=True):

@@ -73,6 +73,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         reset = None if ephemeral else replaced.get(instance.ordinal)
         if reset is not None and not reset.sure:
             return
+        held_s = case.recording.host.held_s(latest_ns, attempt_ns) if number else 0.0
         started_ns = latest_ns = max(latest_ns, attempt_ns)
         if exited is not None and exited.utc_ns is not None:
             latest_ns = max(latest_ns, exited.utc_ns)
@@ -82,6 +83,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns),
+            held_s=held_s,
         )
         if exited is None:
             return

@@ -67,6 +67,17 @@ def test_probes_by_a_command_are_expected_and_those_by_a_request_are_not() -> No
     assert (expected.starts_s, expected.probes_s) == ((0, 0, 9), (3, 6)), "the third failure restarts the container"
 
 
+def test_a_startup_probe_ends_with_its_success_and_the_others_wait_for_it() -> None:
+    starting = Probe(kind=ProbeKind.STARTUP, pattern="FFFS", failure_threshold=4)
+    ready = Probe(kind=ProbeKind.READINESS, period_s=2, fails_after_s=90)
+    tried = scenario(Container(program=HOLDS, probes=(starting, ready)), until=Until(at_least_s=10))
+    asked_s = course_of(tried, profile(), V1_37).probes_s
+    assert [round(each) for each in asked_s] == [1, 2, 3, 4, 6, 8]
+    late = Probe(kind=ProbeKind.STARTUP, pattern="S", failure_threshold=1, answers_after_s=2)
+    endless = scenario(Container(program=HOLDS, probes=(late,)), until=Until(at_least_s=4))
+    assert len(course_of(endless, profile(), V1_37).starts_s) > 2, "it counts as failed, and restarts the container"
+
+
 def test_what_would_come_after_the_watch_is_left_out() -> None:
     tried = scenario(Container(program=exits_with(1, times=9)), until=Until(at_most_s=30))
     assert max(course_of(tried, profile(), V1_37).starts_s) < 30

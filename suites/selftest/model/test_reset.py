@@ -115,6 +115,15 @@ def test_where_lateness_meets_collection_either_outcome_is_right(
     assert windows(long) == expected
 
 
+def test_a_start_that_the_host_held_up_may_come_after_the_collection() -> None:
+    for held_s, next_delays in ((0.0, [20]), (60.0, [10, 20])):
+        lives = (Lived(0, 1), Lived(1.5, 2.5), Lived(13, 14, held_s=0), Lived(66, 626), Lived(702, 703, held_s=held_s))
+        *_, crash = dues(CURVE_20S, (*lives, Lived(714, 715)), version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)[
+            :5
+        ]
+        assert sorted({each.delay_s for each in crash.windows}) == next_delays
+
+
 def test_the_wait_that_was_seen_tells_which_outcome_it_was() -> None:
     for waited_s, next_delays in ((65, [60]), (81, [10]), (76, [10, 60])):
         _, crash = after_long_run(Curve(10, 60), 525, SHIPPED, waited_s=waited_s, mode=Mode.NATURAL)
