@@ -165,11 +165,12 @@ def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
     from_ns = edit.t_ns
     for pod, each in product(case.pods, case.scenario.pod.containers):
         instances = ran(pod, each.name)
-        if first_sign_ns(pod) > edit.t_ns and instances:
-            return
+        if first_sign_ns(pod) > edit.t_ns:
+            if instances:
+                return
+            continue
         from_ns = max((from_ns, *(one.exit_ns or case.recording.end_ns for one in instances[-1:])))
-        if instances:
-            spots.append(blind_spot(case, pod, instances, edit.t_ns, case.recording.end_ns))
+        spots.append(blind_spot(case, pod, instances, edit.t_ns, case.recording.end_ns))
     waited_s = (case.recording.end_ns - from_ns) / 1e9
     if waited_s > STARTED_WITHIN_S:
         doubt = next(filter(None, spots), None) or excuse(

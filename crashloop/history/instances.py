@@ -17,6 +17,8 @@ from crashloop.spec.program import REFUSED
 
 SAME_MOMENT_NS = 2_000_000_000
 """Runtime and journal stamp the same start or exit within 0.1 s when calm, and within two seconds on a starving host."""
+CLOCKS_NS = 100_000_000
+"""By how much two channels may place the same moment apart on a host that gives both a CPU."""
 BY_KILL = (137, 143)
 """What runtimes report of SIGKILL and SIGTERM. Other codes above 128 may be the program's own."""
 INTERRUPTED = 2
@@ -227,7 +229,15 @@ def _began_during(instance: RuntimeInstance, life: JournalLife) -> bool:
 
 def _nearer(seen: Sequence[RuntimeInstance], index: int, life: JournalLife, apart: int) -> bool:
     other = _apart_ns(seen[index], life) if index < len(seen) else None
-    return other is not None and abs(other) < abs(apart)
+    return other is not None and abs(other) < abs(apart) and not _precedes(life, seen[index])
+
+
+def _precedes(life: JournalLife, instance: RuntimeInstance) -> bool:
+    """Whether a life began before the runtime had created an instance, so that it is of another."""
+    created, begun = instance.created, life.started
+    if created is None or created.utc_ns is None or begun is None or begun.utc_ns is None:
+        return False
+    return created.utc_ns - begun.utc_ns > CLOCKS_NS
 
 
 def _nearer_life(instance: RuntimeInstance, lives: Sequence[JournalLife], index: int, apart: int) -> bool:

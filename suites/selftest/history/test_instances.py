@@ -100,6 +100,16 @@ def test_a_create_at_the_end_of_a_recording_is_that_of_the_last_life_however_slo
     assert [(each.container_id, each.life) for each in app_of(history.ends(5))] == [("app-0", 0), ("app-1", 1)]
 
 
+def test_a_life_that_began_before_a_create_is_not_of_it_however_near() -> None:
+    """The program got no CPU for three seconds, and the restart was free."""
+    history = History(CRASHING).runtime(0.1, Kind.CREATED, "app", "app-0").runtime(1.2, Kind.STARTED, "app", "app-0")
+    history.journal(4.25, Kind.STARTED, "app", 0).journal(4.26, Kind.EXITED, "app", 0, 1)
+    history.runtime(4.27, Kind.EXITED, "app", "app-0", 1)
+    history.runtime(5.1, Kind.CREATED, "app", "app-1").runtime(5.2, Kind.STARTED, "app", "app-1")
+    history.journal(5.21, Kind.STARTED, "app", 1)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(9))] == [("app-0", 0), ("app-1", 1)]
+
+
 def test_without_a_common_clock_lives_are_matched_by_their_order() -> None:
     history = History(CRASHING).lives("app", *GOOD).ends(30).without(Kind.CLOCK)
     assert [(each.container_id, each.life) for each in app_of(history)] == [

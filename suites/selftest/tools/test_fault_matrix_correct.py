@@ -127,6 +127,9 @@ RARE = (
     36434,
     39325,
     7000935,
+    8000468,
+    8000564,
+    8001814,
 )
 """RestartAllContainers beside probes, kills, deletions and starts of the same second; restarted kubelets; images changed at
 an exit; objects that change or go while a start is held up, or are missing to pods with init containers."""
