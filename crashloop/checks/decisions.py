@@ -161,7 +161,7 @@ def _kill_is_due(case: Case, each: DecidedExit) -> bool:
         return True
     spec = case.scenario.pod.container(each.container)
     killed = was_killed(case, each.container, each.number, each.instance)
-    return killed and (bool(spec.killing_probes) or bool(case.scenario.interventions) or case.restarts_all)
+    return killed and (bool(spec.killing_probes) or case.scenario.is_disturbed or case.restarts_all)
 
 
 def _quiet(case: Case, each: DecidedExit) -> Finding | None:

@@ -51,7 +51,7 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
     Spared are runs of fewer failures than the threshold before a success.
     """
     before: dict[Probe, frozenset[int]] = {}
-    for life in lives(case) if not case.scenario.interventions else ():
+    for life in lives(case) if not case.scenario.is_disturbed else ():
         spec, instance, probes = life.spec, life.instance, life.spec.killing_probes
         if not probes:
             continue

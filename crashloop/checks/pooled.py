@@ -5,7 +5,7 @@ others were: so they are counted, and a count beyond chance is a FAIL. No mean i
 lives are locked to each other within a node.
 
 - Was it held back at a look after its due moment? By nothing but a wait between the decision and the line of the log, in one of
-  a hundred delays at most. Asked of pods that are made to look about once a second.
+  a hundred delays at most. Asked of pods that are made to look about once a second, or just after the due moment.
 - Was it created later than the middle of what chance may add? In half of them at most: the jitter of the kubelet's timer and the
   times of the patches are drawn anew for each delay.
 
@@ -22,6 +22,7 @@ from crashloop.restarts.bounds import ends_with_a_look, refused, stepped_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.excuse import late_window
 from crashloop.restarts.restart import Restart
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.scenario import Mode
 from crashloop.words import count, seconds
 
@@ -109,11 +110,17 @@ def sample_of(case: Case, restart: Restart) -> Sample | None:
     if not host.covers(*late_ns):
         return None
     looked_s, seen = None, refused(case, restart)
-    if seen is not None and case.scenario.mode is Mode.ANNOTATED:
+    if seen is not None and (case.scenario.mode is Mode.ANNOTATED or _is_aimed_at(case, window_ns)):
         busy_ns = late_ns[0], max(seen.window_ns[1], late_ns[0] + round(LOOK_ENDS_BUSY_S * 1e9))
         held = host.held(*busy_ns)
         looked_s = seen.after_s - min(LOOK_ENDS_POOLED_S + held.total_s, LOOK_ENDS_BUSY_S + held.repeated_s)
     return Sample(due.delay_s, looked_s, _behind_half_s(case, restart, host.held(*late_ns).repeated_s))
+
+
+def _is_aimed_at(case: Case, window_ns: tuple[int, int]) -> bool:
+    """Whether the scenario has made the kubelet look in that wait."""
+    asked = (each for each in case.recording.interventions if each.data.action == InterventionKind.ANNOTATE and each.ok)
+    return any(window_ns[0] <= each.t_ns <= window_ns[1] for each in asked)
 
 
 def _behind_half_s(case: Case, restart: Restart, held_s: float) -> float | None:

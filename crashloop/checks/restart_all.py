@@ -200,7 +200,7 @@ def check_restart_all_as_due(case: Case, seen: Seen) -> Iterator[Finding]:
     if RESTART_ALL_STALLS in case.prediction.deviations:
         yield inconclusive("resets of this kubelet stall, so that none is prompt.")
         return
-    (first, *others), undisturbed = case.scenario.pod.containers, not case.scenario.interventions
+    (first, *others), undisturbed = case.scenario.pod.containers, not case.scenario.is_disturbed
     is_plain = undisturbed and not others and not (first.probes or first.post_start or first.pre_stop_s)
     found = restarts(case) if is_plain else ()
     waits = [wait for each in found if (wait := _after_its_delay(case, each)) is not None]

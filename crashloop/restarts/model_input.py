@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
+from crashloop.history.event import Channel
+from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.model.after_restart import ends_delay
 from crashloop.model.lives import (
@@ -113,15 +115,21 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
 
 
 def _purged_ns(case: Case, pod: PodHistory, container: str) -> Iterator[int]:
-    """Removals for another sandbox that, by the variants in force, end a delay; the journal has only the loss of the sandbox."""
+    """Removals for another sandbox that, by the variants in force, end a delay; the loss of the sandbox, if they went unseen."""
     if ends_delay(case.scenario.pod.container(container), case.prediction.deviations):
         instances = ran(pod, container)
         for instance, following in zip_longest(instances, instances[1:]):
             killed_ns = case.sandbox_killed_ns(instance, following)
             if killed_ns is not None and instance.removed is not None:
                 yield instance.removed.own_ns
-            elif killed_ns is not None and instance.created is None:
+            elif killed_ns is not None and (instance.created is None or _has_gap(case, killed_ns, following)):
                 yield killed_ns
+
+
+def _has_gap(case: Case, from_ns: int, following: Instance | None) -> bool:
+    """Whether the runtime's events may lack a removal between that moment and the next instance."""
+    until_ns = None if following is None else following.begun_ns
+    return any(case.recording.gaps_of(Channel.RUNTIME, from_ns, until_ns or case.recording.end_ns))
 
 
 def _late_s(case: Case, at_ns: int) -> float:

@@ -213,6 +213,11 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
         return self.owner if isinstance(self.owner, Job) else None
 
     @property
+    def is_disturbed(self) -> bool:
+        """Whether something is done to its pod or its node, beyond making the kubelet look."""
+        return any(each.action is not InterventionKind.ANNOTATE for each in self.interventions)
+
+    @property
     def replaces_pods(self) -> bool:
         """Whether a controller makes another pod when one has ended."""
         return isinstance(self.owner, Job | Deployment)
