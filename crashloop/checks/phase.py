@@ -66,6 +66,8 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         if not status.phase or (leaves is not None and status.t_ns >= leaves):
             continue
         last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
+        if all(each.phase == status.phase for each in changes[shown:last]):
+            continue
         may_be_old = may_be_old_ns(case, status.t_ns)
         first, before = (
             _newest_at(times_ns, status.t_ns - age_ns, shown) for age_ns in (min(SETTLED_NS, may_be_old), may_be_old)

@@ -18,7 +18,7 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import counts_as_started
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, lost_watch
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import first_sign_ns, ran, was_killed
 from crashloop.restarts.outages import may_be_old_ns
@@ -318,7 +318,7 @@ def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Inst
     asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
     if not counts_as_started(had_started, was_killed, case.prediction.deviations):
         return False
-    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns
+    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns or lost_watch(case, asked_ns, t_ns) is not None
 
 
 def _is_taken_back(pod: PodHistory, spec: Container, instance: Instance, status: StatusReport) -> bool:

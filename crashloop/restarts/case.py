@@ -37,6 +37,8 @@ class Memo:
         """By pod uid: crashloop.restarts.restart_all.RestartAllTrigger."""
         self.replacements: dict[tuple[frozenset[str], str, str], dict[int, Any]] = {}
         """By pod uid and container: crashloop.restarts.restart_all.Replacement of each instance, by ordinal."""
+        self.syncing_ns: tuple[tuple[int, int], ...] | None = None
+        """Times of syncs that start or kill something, apart from each other and in order; whatever the variants."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,10 @@ held a status up for `SLOW_API_NS`: that is open. What a status *says* is excuse
 no longer, the newest.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from operator import itemgetter
 
 import msgspec
 
@@ -175,22 +177,34 @@ def _is_disturbed(case: Case, from_ns: int, to_ns: int) -> bool:
 
 def _busy_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long in that time syncs of a pod were under way that start or kill something: none states anything meanwhile."""
-    spans: list[tuple[int, int]] = []
-    for pod in case.pods:
-        for spec in case.scenario.pod.containers:
-            instances = pod.instances(spec.name)
-            for before, each in zip((None, *instances), instances, strict=False):
-                spans += _syncing(spec, before, each, _grace_ns(case, spec))
-            ending_ns = _ending_ns(case, pod)
-            if ending_ns is not None and instances and instances[-1].exit_ns is None:
-                spans.append((ending_ns, ending_ns + _grace_ns(case, spec)))
-        steps_ns = [each.fact.utc_ns for each in pod.sandboxes if each.fact.utc_ns is not None]
-        spans += ((max(begun_ns, end_ns - SANDBOX_NS), end_ns) for begun_ns, end_ns in pairwise(steps_ns))
-    covered_ns, last_ns = 0, from_ns
-    for begun_ns, end_ns in sorted(spans):
-        begun_ns, end_ns = max(begun_ns, last_ns), min(end_ns, to_ns)
-        covered_ns, last_ns = covered_ns + max(0, end_ns - begun_ns), max(last_ns, end_ns)
-    return covered_ns
+    if case.memo.syncing_ns is None:
+        case.memo.syncing_ns = _joined(each for pod in case.pods for each in _syncs(case, pod))
+    spans = case.memo.syncing_ns
+    first, last = bisect_left(spans, from_ns, key=itemgetter(1)), bisect_right(spans, to_ns, key=itemgetter(0))
+    return overlap_ns(spans[first:last], from_ns, to_ns)
+
+
+def _joined(spans_ns: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The same times as spans apart from each other, in order."""
+    joined: list[tuple[int, int]] = []
+    for begin_ns, end_ns in sorted(spans_ns):
+        if joined and begin_ns <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end_ns)
+        else:
+            joined.append((begin_ns, end_ns))
+    return tuple(joined)
+
+
+def _syncs(case: Case, pod: PodHistory) -> Iterator[tuple[int, int]]:
+    ending_ns = _ending_ns(case, pod)
+    for spec in case.scenario.pod.containers:
+        instances, grace_ns = pod.instances(spec.name), _grace_ns(case, spec)
+        for before, each in zip((None, *instances), instances, strict=False):
+            yield from _syncing(spec, before, each, grace_ns)
+        if ending_ns is not None and instances and instances[-1].exit_ns is None:
+            yield ending_ns, ending_ns + grace_ns
+    steps_ns = [each.fact.utc_ns for each in pod.sandboxes if each.fact.utc_ns is not None]
+    yield from ((max(begun_ns, end_ns - SANDBOX_NS), end_ns) for begun_ns, end_ns in pairwise(steps_ns))
 
 
 def _ending_ns(case: Case, pod: PodHistory) -> int | None:
