@@ -115,9 +115,10 @@ says that it held the restart back. Looks come about once a second, so
 
 - what counts are seconds, not shares. 5 % of 1 s are 50 ms, and the log may lag behind the decision by 100 ms (30 ms where
   several looks count together); where the kubelet waits for a CPU, by 150 ms and what slow control containers took.
-- a profile with few delays has few looks near the end of one: `max-11s`, `max-gate-off`.
-- pods that nothing makes the kubelet look at show the jitter of its timer, half of the delay: `reduced-decay-max-4s`, `max-4s`,
-  `sync-5s`, `sync-2m`. Those of `rules-off` and `restart-all-off` are about restart rules, and have a few delays.
+- a profile with few delays has few looks near the end of one: `max-gate-off`. Pods of `max-10s`, `max-11s`, `max-4s` and
+  `reduced-decay-max-4s` are made to be looked at just before and just after that, which a busy host delays.
+- pods that nothing makes the kubelet look at show the jitter of its timer, half of the delay: `sync-5s`, `sync-2m`. Those of
+  `rules-off` and `restart-all-off` are about restart rules, and have a few delays.
 """
 
 

@@ -18,7 +18,7 @@ COMPLETING = crashing(
 @requirement("BACKOFF-5")
 def test_a_delay_is_shown_as_crash_loop_back_off() -> Iterator[Scenario]:
     yield the.MAX_10S
-    yield the.MAX_11S
+    yield the.MAX_GATE_OFF
 
 
 @requirement("BACKOFF-6")

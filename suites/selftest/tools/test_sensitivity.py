@@ -41,8 +41,8 @@ def test_every_curve_is_seen_as_the_page_says(whole: bool) -> None:
     ("column", "curves"),
     [
         (0, {"stock", "reduced-decay"}),
-        (1, {"stock", "max-gate-off", "max-2s", "reduced-decay"}),
-        (2, {"stock", "max-gate-off", "max-10s", "reduced-decay"}),
+        (1, {"stock", "max-gate-off", "max-2s", "max-10s", "max-11s", "reduced-decay", "reduced-decay-max-4s"}),
+        (2, {"stock", "max-gate-off", "max-10s", "max-11s", "reduced-decay"}),
         (3, {"stock", "reduced-decay", "max-20s"}),
         (4, {"stock", "reduced-decay", "max-20s", "max-60s", "max-300s"}),
     ],
