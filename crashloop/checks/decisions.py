@@ -24,6 +24,7 @@ from crashloop.restarts.restart_all import RestartAllTrigger, replacements, rese
 from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
+from crashloop.verdict import Outcome
 from crashloop.words import at_lines, count, seconds
 
 QUIET_FACTOR, QUIET_S = 2.0, 30.0
@@ -173,10 +174,12 @@ def _quiet(case: Case, each: DecidedExit) -> Finding | None:
     needed_s = QUIET_FACTOR * (due_s + QUIET_S)
     seen_s = watched_s(case.recording, exited)
     if seen_s < needed_s:
-        return inconclusive(
+        return Finding(
+            Outcome.INCONCLUSIVE,
             f"{each.name} {at_lines([exited.line])} and was watched for {seconds(seen_s)} after that, "
             f"{seconds(needed_s)} needed: {why_it_ended(case)}.",
-            exited.line,
+            (exited.line,),
+            is_excused=True,  # nothing that it lacks could tell why no restart was seen so far
         )
     blind = blind_spot(case, each.pod, each.pod.instances(each.container), exited.utc_ns, case.recording.end_ns)
     if blind is None:

@@ -19,7 +19,7 @@ class Finding(msgspec.Struct, frozen=True):
     missed: Missed | None = None
     """The restart that came outside of its window."""
     is_excused: bool = False
-    """Whether it would be an accusation but for what is said to excuse it."""
+    """Whether it would be an accusation but for what is said to excuse it, or is one only of a watch that was too short."""
 
     def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
         """The same, resting on lines of the histories of these scenarios."""

@@ -23,6 +23,7 @@ from crashloop.restarts.evidence import (
     blind_spot,
     ended_by_node,
     lost_watch,
+    stated_until_ns,
     unseen_exit,
     why_it_ended,
 )
@@ -161,7 +162,7 @@ def _final_phase(case: Case, pod: PodHistory) -> Iterator[Finding]:
     elif (ended := ended_by_node(pod)) is not None:
         sentence = f"the node ended the pod itself, reason {ended.reason} {at_lines([ended.line])}; {due} was due"
         yield inconclusive(f"{sentence} at the end of its containers.", ended.line)
-    elif last.phase != due:
+    elif last.phase != due and stated_until_ns(case, pod) >= case.recording.end_ns:
         yield _not_final(case, pod, last, due)
 
 

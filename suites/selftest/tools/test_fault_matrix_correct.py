@@ -29,7 +29,7 @@ from crashloop.spec.scenario import PodScenario, StartupScenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
 from sim import simulate_startup
-from sim.host import CALM, FROZEN, HOSTS, LOSSY, SLOW_HOSTS, HostModel
+from sim.host import CALM, FROZEN, FROZEN_BY_JOURNAL, HOSTS, LOSSY, SLOW_DISK, SLOW_HOSTS, HostModel
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET
 from suites.selftest.kit.random_kubelets import BATCHES, OF_EVERY_POD, Batch, accusations, asked, batches, judged
@@ -190,6 +190,8 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
             31,
         ),  # the next sandbox came while the runtime's events were lost
         ("killed-after-starting", LOSSY, 52),  # what was stated before the watch was lost came after it
+        ("records-of-what-has-ended-lost", SLOW_DISK, 69),  # nothing is stated any more since what had ended runs again
+        ("sandbox-killed-after-success", FROZEN_BY_JOURNAL, 62),  # too short a watch to say that nothing came
     ],
     ids=str,
 )
