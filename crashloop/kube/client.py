@@ -29,8 +29,8 @@ from crashloop.kube.answers import (
     warnings_of,
 )
 from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.kubeconfig import SCHEMES, proxy_of_environment
 from crashloop.kube.objects import is_ready
-from crashloop.kube.proxy import SCHEMES, proxy_of_environment
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
