@@ -1,4 +1,4 @@
-"""The requirement catalogue: crashloop/catalogue/<topic>.yaml, one file per topic, in reading order."""
+"""The requirement catalogue, crashloop/catalogue/<topic>.yaml, one file per topic, in reading order; and the known deviations."""
 
 import re
 from collections import Counter
@@ -11,24 +11,11 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
+from crashloop.model.variants import VARIANTS
 from crashloop.resources import MANIFESTS
-from crashloop.spec.requirement import Basis, Deviation, Level, Requirement, Scope, State, applies
+from crashloop.spec.requirement import Basis, Deviation, Requirement, State
 from crashloop.spec.version import KubernetesVersion
 from crashloop.yaml_text import Unreadable, read_yaml
-
-__all__ = [
-    "CATALOGUE",
-    "Basis",
-    "CatalogueError",
-    "Level",
-    "Requirement",
-    "Scope",
-    "State",
-    "Topic",
-    "applies",
-    "load_requirements",
-    "load_topics",
-]
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 SLO_ROWS = MANIFESTS / "slo"
@@ -62,9 +49,9 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 @cache
-def load_requirements(folder: Path = CATALOGUE) -> dict[str, Requirement]:
+def load_requirements() -> dict[str, Requirement]:
     """Every requirement by id, in reading order. Raises CatalogueError, naming the file and the row."""
-    return {requirement.id: requirement for topic in load_topics(folder) for requirement in topic.requirements}
+    return {requirement.id: requirement for topic in load_topics() for requirement in topic.requirements}
 
 
 def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:
@@ -157,3 +144,31 @@ def _faults(requirement: Requirement) -> list[str]:
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     deviations: tuple[Deviation, ...]
+
+
+DEVIATIONS = Path(__file__).parent / "deviations.yaml"
+
+
+class _Deviations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    deviations: tuple[Deviation, ...]
+
+
+@cache
+def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
+    """Every known deviation, in the order of the file. Raises CatalogueError, naming the entry."""
+    try:
+        entries = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), _Deviations).deviations
+    except (Unreadable, msgspec.ValidationError) as error:
+        raise CatalogueError(f"{path.name}: {error}.") from error
+    variants = {each.name for each in VARIANTS}
+    seen: set[str] = set()
+    for entry in entries:
+        for name in (entry.variant, *entry.company):
+            if name not in variants:
+                raise CatalogueError(
+                    f"{path.name}: {entry.id}: variant {name!r} is none of crashloop/model/variants.py."
+                )
+        if entry.id in seen:
+            raise CatalogueError(f"{path.name}: {entry.id}: is defined more than once; an id must be unique.")
+        seen.add(entry.id)
+    return entries

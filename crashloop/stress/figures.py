@@ -109,11 +109,6 @@ def within(times: NDArray[np.int64], from_ns: int, to_ns: int) -> int:
     return int(np.searchsorted(times, to_ns) - np.searchsorted(times, from_ns))
 
 
-def rounded(values: Mapping[str, float | None], digits: int = 6) -> dict[str, float | None]:
-    """Numbers without superfluous digits."""
-    return {name: None if value is None else round(value, digits) for name, value in values.items()}
-
-
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 COSTED = ("kubelet", "runtime", "apiserver")
 """Components whose CPU is also counted per restart."""
@@ -163,7 +158,7 @@ def figures(
     found["harness_share"] = FACTS["harness_cpu_share"].find(host, phase)
     found |= _percentile_figures("startup", "pod-startup", in_groups(pods, HEALTHY), phase, targets)
     found |= _percentile_figures("lateness", "restart-lateness", in_groups(pods, CRASHING), phase, targets)
-    return rounded(found)
+    return {name: None if value is None else round(value, 6) for name, value in found.items()}
 
 
 def per_restart(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> SliResult:

@@ -19,10 +19,11 @@ from crashloop.verdict import Outcome
 
 
 class StageFigure(NamedTuple):
-    """The kind of a figure of stages: what it is called, and how two runs are compared by it."""
+    """The kind of a figure of stages: what it is called, its unit, and how two runs are compared by it."""
 
     words: str
     unit: str = ""
+    """Empty: none, or it is nowhere compared."""
     better: Better | None = None
     """Which of two values is better under the same load; None: it is shown, and not compared."""
     percentile: int | None = None
@@ -33,8 +34,8 @@ class StageFigure(NamedTuple):
 FIGURES = {
     "restarts_per_s": StageFigure("restarts/s", "restarts/s", Better.HIGHER),
     "requests_per_restart": StageFigure("API requests of the kubelets per restart", "requests/restart", Better.LOWER),
-    "kubelet_cpu_s_per_restart": StageFigure("CPU of the kubelets per restart (s)"),
-    "runtime_cpu_s_per_restart": StageFigure("CPU of the runtimes per restart (s)"),
+    "kubelet_cpu_s_per_restart": StageFigure("CPU of the kubelets per restart (s)", "CPU s/restart"),
+    "runtime_cpu_s_per_restart": StageFigure("CPU of the runtimes per restart (s)", "CPU s/restart"),
     "apiserver_cpu_s_per_restart": StageFigure("CPU of the API server per restart (s)"),
     "lateness_p50_s": StageFigure("restart lateness p50 (s)", "s", Better.LOWER, 50, "lateness_samples"),
     "lateness_p99_s": StageFigure("restart lateness p99 (s)", "s", Better.LOWER, 99, "lateness_samples"),
@@ -44,8 +45,8 @@ FIGURES = {
     "startup_p99_s": StageFigure("start-up of healthy pods p99 (s)", "s", Better.LOWER, 99, "startup_samples"),
     "startup_samples": StageFigure("healthy pods, started or overdue"),
     "startup_open": StageFigure("healthy pods not started yet"),
-    "kubelet_requests_per_s": StageFigure("API requests/s of the kubelets"),
-    "apiserver_requests_per_s": StageFigure("API requests/s of all clients"),
+    "kubelet_requests_per_s": StageFigure("API requests/s of the kubelets", "requests/s"),
+    "apiserver_requests_per_s": StageFigure("API requests/s of all clients", "requests/s"),
     "kubelet_cpu_cores": StageFigure("CPU of the kubelets (cores)", "cores", Better.LOWER),
     "runtime_cpu_cores": StageFigure("CPU of the runtimes (cores)", "cores", Better.LOWER),
     "apiserver_cpu_cores": StageFigure("CPU of the API server (cores)", "cores", Better.LOWER),
@@ -54,7 +55,7 @@ FIGURES = {
     "harness_share": StageFigure("harness / (kubelets + runtimes)"),
     "host_busy_share": StageFigure("host CPU busy"),
     "foreign_cpu_share": StageFigure("host CPU taken by others"),
-    "kubelet_memory_mib": StageFigure("memory of the kubelets, highest (MiB)"),
+    "kubelet_memory_mib": StageFigure("memory of the kubelets, highest (MiB)", "MiB"),
     "runtime_memory_mib": StageFigure("memory of the runtimes, highest (MiB)"),
 }
 """In the order of display."""

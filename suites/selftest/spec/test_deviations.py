@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.deviations import load_deviations
-from crashloop.requirements import CatalogueError
+from crashloop.requirements import CatalogueError, load_deviations
 from crashloop.spec.version import KubernetesVersion
 
 ENTRY = """
