@@ -51,7 +51,7 @@ def gauge(sli: GaugeSli, measured: Measured, window: Phase) -> Iterator[SliResul
             if compared is None or compared[0] <= 0:
                 raise ObservationError(f"metric {sli.metric!r} has no value above 0 in phase {sli.relative_to}.")
             value /= compared[0]
-        yield SliResult(value=value, samples=scrapes, group={"node": node}, from_ns=window.from_ns, to_ns=window.to_ns)
+        yield SliResult(value=value, samples=scrapes, group={"node": node})
 
 
 def _series_by_node(sli: GaugeSli, scrapes: Iterable[Scrapes]) -> Mapping[str, list[ScrapedSeries]]:
@@ -109,8 +109,6 @@ def growth_per_event(sli: GrowthSli, measured: Measured, window: Phase) -> Itera
             value=float(np.median(last) - np.median(first)) / between,
             samples=int(((places >= 0) & (places < 3)).sum()),
             group=dict(series.labels),
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
         )
 
 
@@ -195,8 +193,6 @@ def moves(sli: MovesSli, measured: Measured, window: Phase) -> SliResult:
     return SliResult(
         value=float(len(missing) + len(still)),
         samples=int(((restarts >= window.from_ns) & (restarts < window.to_ns)).sum()),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         notes=(*(f"{name} does not exist." for name in missing), *(f"{name} did not move." for name in still)),
     )
 
