@@ -1,4 +1,4 @@
-"""The requirement catalogue, crashloop/catalogue/<topic>.yaml, one file per topic, in reading order; and the known deviations."""
+"""The requirement catalogue: crashloop/catalogue/<topic>.yaml, one file per topic, in reading order."""
 
 import re
 from collections import Counter
@@ -11,7 +11,6 @@ import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
-from crashloop.model.variants import VARIANTS
 from crashloop.resources import MANIFESTS
 from crashloop.spec.requirement import Basis, Deviation, Requirement, State
 from crashloop.spec.version import KubernetesVersion
@@ -144,31 +143,3 @@ def _faults(requirement: Requirement) -> list[str]:
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     deviations: tuple[Deviation, ...]
-
-
-DEVIATIONS = Path(__file__).parent / "deviations.yaml"
-
-
-class _Deviations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    deviations: tuple[Deviation, ...]
-
-
-@cache
-def load_deviations(path: Path = DEVIATIONS) -> tuple[Deviation, ...]:
-    """Every known deviation, in the order of the file. Raises CatalogueError, naming the entry."""
-    try:
-        entries = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), _Deviations).deviations
-    except (Unreadable, msgspec.ValidationError) as error:
-        raise CatalogueError(f"{path.name}: {error}.") from error
-    variants = {each.name for each in VARIANTS}
-    seen: set[str] = set()
-    for entry in entries:
-        for name in (entry.variant, *entry.company):
-            if name not in variants:
-                raise CatalogueError(
-                    f"{path.name}: {entry.id}: variant {name!r} is none of crashloop/model/variants.py."
-                )
-        if entry.id in seen:
-            raise CatalogueError(f"{path.name}: {entry.id}: is defined more than once; an id must be unique.")
-        seen.add(entry.id)
-    return entries

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from crashloop.requirements import CHECKED, SLO_ROWS, Topic, load_requirements, load_topics
 from crashloop.run.planning import LONGEST_WATCH_S, Declared, scope_of
-from crashloop.run.requested import Citation, requirements_with_tests
+from crashloop.run.selection import Citation, requirements_with_tests
 from crashloop.slo.row_faults import read_rows
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.requirement import OLDEST_RELEASE, Basis, Bound, Requirement, State

@@ -17,6 +17,7 @@ RULES = (
     "sim",
     "crashloop/spec",
     "crashloop/catalogue",
+    "crashloop/deviations.py",
     "crashloop/deviations.yaml",
     "crashloop/kubelet_files.py",
     "crashloop/profiles.py",

@@ -9,12 +9,12 @@ import msgspec
 from crashloop.checks.everywhere import judge_everywhere, of_every_pod
 from crashloop.checks.judge import judge
 from crashloop.checks.judgement import ComparisonInput, JudgementInput
+from crashloop.deviations import load_deviations
 from crashloop.history.event import Event
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile
-from crashloop.requirements import load_deviations
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.requirement import Requirement, applies

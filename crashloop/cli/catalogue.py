@@ -35,7 +35,7 @@ def list_requirements(
 ) -> None:
     """List the requirements of the catalogue."""
     from crashloop.requirements import load_requirements
-    from crashloop.run.requested import Selection
+    from crashloop.run.selection import Selection
     from crashloop.spec.requirement import State
     from crashloop.verdict import VerdictMode
 
@@ -93,7 +93,7 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
 
 
 def _tests(identifier: str) -> Iterator[tuple[str, str]]:
-    from crashloop.run.requested import requirements_with_tests
+    from crashloop.run.selection import requirements_with_tests
 
     for each in requirements_with_tests(text=f'("{identifier}")').get(identifier, ()):
         yield "test", f"{each.path}::{each.test}"

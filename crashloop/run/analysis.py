@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.checks.everywhere import of_all_pods
+from crashloop.deviations import load_deviations
 from crashloop.errors import UsageError
 from crashloop.history.reduction import read_recording
 from crashloop.history.stretched import can_be_moved, stretched
@@ -34,7 +35,7 @@ from crashloop.report.results import RESULTS_FORMAT, Control, Quote, Results, bu
 from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.run.judging import Judged, judge_recorded, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import Plan

@@ -19,11 +19,12 @@ from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.checks.judgement import ComparisonInput, JudgementInput, Question
+from crashloop.deviations import load_deviations
 from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.record.schedule import SLOWEST
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.restarts.case import Memo
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Judgement, Plan, Skip

@@ -13,13 +13,14 @@ import msgspec
 from crashloop.checks.checker import Holds
 from crashloop.checks.everywhere import holding, judge_everywhere
 from crashloop.checks.judgement import JudgementInput
+from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel
 from crashloop.history.recording import Gap, PodHistory, Recording
 from crashloop.history.reduction import read_recording
 from crashloop.history.statuses import ContainerState
 from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.text import counted
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.restarts.case import Case, Memo, case_of
 from crashloop.rundir import RunInfo
 from crashloop.slo.lifecycles import lifecycles

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from crashloop.deviations import load_deviations
 from crashloop.report.results import DeviationText, coverage_of, texts_of
 from crashloop.report.stress.results import NodeResult, RowText, StageResult, StressResults, exit_code_of, outcome_of
-from crashloop.requirements import load_deviations
 from crashloop.run.analysis import curve_in_words
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.slo.rows import SloRow

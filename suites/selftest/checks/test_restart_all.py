@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 
 from crashloop.checks.judge import judge, run_checkers
+from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
-from crashloop.requirements import load_deviations
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.restart_all import replacements, resets_of
 from crashloop.spec.pod import ContainerKind, RestartPolicy

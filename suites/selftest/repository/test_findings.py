@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.deviations import load_deviations
+from crashloop.requirements import load_requirements
 from crashloop.run.planning import is_within
 from crashloop.spec.requirement import Scope, State
 from crashloop.stress.profiles import load_stress_profile

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.errors import UsageError
 from crashloop.requirements import load_requirements
-from crashloop.run.requested import Selection
+from crashloop.run.selection import Selection
 from crashloop.spec.requirement import State
 
 CATALOGUE = load_requirements()

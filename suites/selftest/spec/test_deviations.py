@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.requirements import CatalogueError, load_deviations
+from crashloop.deviations import load_deviations
+from crashloop.requirements import CatalogueError
 from crashloop.spec.version import KubernetesVersion
 
 ENTRY = """

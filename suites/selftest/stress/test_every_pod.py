@@ -6,8 +6,9 @@ from random import Random
 import msgspec
 import pytest
 
+from crashloop.deviations import load_deviations
 from crashloop.profiles import load_profile
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.slo.lifecycles import lifecycles
 from crashloop.spec.scenario import Until
 from crashloop.spec.version import KubernetesVersion

@@ -6,7 +6,7 @@ import pytest
 
 from crashloop.requirements import Topic, load_requirements, load_topics
 from crashloop.run.planning import Declared
-from crashloop.run.requested import Citation, requirements_with_tests
+from crashloop.run.selection import Citation, requirements_with_tests
 from crashloop.spec.requirement import Basis, Requirement, Scope, State
 from suites.conformance.scenarios import crashing
 from tools.coverage import (

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.deviations import load_deviations
+from crashloop.requirements import load_requirements
 from crashloop.spec.requirement import Deviation
 from crashloop.verdict import Outcome, Verdict
 from sim import CALM

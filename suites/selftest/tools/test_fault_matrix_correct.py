@@ -15,8 +15,9 @@ import pytest
 from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.judge import run_checkers
 from crashloop.checks.judgement import JudgementInput
+from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped
-from crashloop.requirements import load_deviations, load_requirements
+from crashloop.requirements import load_requirements
 from crashloop.spec.profile import (
     MAX_PERIOD_GATE,
     REDUCED_DECAY_GATE,

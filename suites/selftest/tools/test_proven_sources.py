@@ -10,7 +10,7 @@ from tools.proven_sources import PROOF, RECORDED, RULES, are_proven, digest, fil
 
 FOR_READING = {"cluster", "errors", "resources", "slo", "yaml_text"}
 """What profiles and requirements are read with; no verdict on a simulated history depends on it."""
-JUDGING = ("checks.judge", "checks.everywhere", "checks.kinds", "requirements", "profiles")
+JUDGING = ("checks.judge", "checks.everywhere", "checks.kinds", "deviations", "requirements", "profiles")
 
 
 @pytest.fixture
