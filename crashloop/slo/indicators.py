@@ -177,7 +177,7 @@ def _histogram(row: SloRow, sli: HistogramSli, measured: Measured, window: Phase
 def _buckets_by_group(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[Bucket]]:
     groups: dict[tuple[str, ...], list[Bucket]] = {}
     for source in found:
-        times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
+        times = source.times_ns
         for growth in source.growths:
             key = tuple(growth.labels.get(label, "") for label in sli.each)
             groups.setdefault(key, []).append(Bucket(float(growth.labels["le"]), times, growth.steps))

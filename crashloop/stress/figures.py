@@ -20,7 +20,7 @@ from crashloop.slo.estimates import (
     sums_in_blocks,
 )
 from crashloop.slo.events import SAMPLES, Counted, counted, in_groups
-from crashloop.slo.increase import UnknownMetric, growths, window_of
+from crashloop.slo.increase import UnknownMetric, growths, times_in, window_of
 from crashloop.slo.measurements import Interval, Lifecycle, Measured, Phase, SliResult
 from crashloop.slo.metrics import ratio
 from crashloop.slo.preconditions import FACTS
@@ -241,7 +241,7 @@ def _cores_interval(component: str, phase: Phase, scrapes: Sequence[Scrapes]) ->
         found = list(growths(each, "component_cpu_seconds_total", window, labelled(component=component)))
         if not found:
             return None
-        times = np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)
+        times = times_in(each, window)
         steps = np.sum([growth.steps for growth in found], axis=0)
         return ratio_interval(*sums_in_blocks([Steps(times, (steps, np.diff(times) / 1e9))]))
     return None
