@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from crashloop.report.chart import Scale, ordinal_ticks, scale_for
 from crashloop.report.curves import (
@@ -29,12 +28,7 @@ from crashloop.report.curves import (
 )
 from crashloop.report.standing import Standing
 from suites.selftest.kit.report_example_delays import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
-
-
-class SvgFile(SingleFileSnapshotExtension):
-    """Golden pictures, unstyled: colours are the page's."""
-
-    file_extension = "svg"
+from suites.selftest.kit.snapshots import SvgFile
 
 
 def curve_of(rows: Sequence[Mapping[str, object]]) -> PlottedCurve:
