@@ -1,4 +1,4 @@
-"""Known deviations: crashloop/deviations.yaml, read and checked."""
+"""Known deviations: crashloop/deviations.yaml, read and checked. Apart from the catalogue, which is listed without the model."""
 
 from functools import cache
 from pathlib import Path

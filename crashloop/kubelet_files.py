@@ -2,7 +2,7 @@
 
 Theory of operation. A kubelet reads JSON or the first document of YAML, drops fields that it does not know, and refuses values of
 another type. Tools of clusters keep the same configuration inside objects of their own; what is taken out of which is said. Data
-about fields is generated (`crashloop.model.kubelet_api`); ranges are those of validation.go that files break.
+about fields is generated (`crashloop.model.gates`); ranges are those of validation.go that files break.
 Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config/validation/validation.go@v1.37.1.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crashloop.model.kubelet_api import kubelet_api
+from crashloop.model.gates import kubelet_api
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 from crashloop.spec.profile import API_VERSION, KIND
 from crashloop.spec.version import KubernetesVersion

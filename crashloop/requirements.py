@@ -12,23 +12,9 @@ import msgspec
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
-from crashloop.spec.requirement import Basis, Deviation, Level, Requirement, Scope, State, applies
+from crashloop.spec.requirement import Basis, Deviation, Requirement, State
 from crashloop.spec.version import KubernetesVersion
 from crashloop.yaml_text import Unreadable, read_yaml
-
-__all__ = [
-    "CATALOGUE",
-    "Basis",
-    "CatalogueError",
-    "Level",
-    "Requirement",
-    "Scope",
-    "State",
-    "Topic",
-    "applies",
-    "load_requirements",
-    "load_topics",
-]
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 SLO_ROWS = MANIFESTS / "slo"
@@ -62,9 +48,9 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 @cache
-def load_requirements(folder: Path = CATALOGUE) -> dict[str, Requirement]:
+def load_requirements() -> dict[str, Requirement]:
     """Every requirement by id, in reading order. Raises CatalogueError, naming the file and the row."""
-    return {requirement.id: requirement for topic in load_topics(folder) for requirement in topic.requirements}
+    return {requirement.id: requirement for topic in load_topics() for requirement in topic.requirements}
 
 
 def load_topics(folder: Path = CATALOGUE) -> tuple[Topic, ...]:

@@ -15,10 +15,9 @@ from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
 from crashloop.model.gates import effective_gates, kubelet_version
 from crashloop.profiles import load_profile
-from crashloop.requirements import applies
 from crashloop.spec.plan import Judgeable
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Requirement
+from crashloop.spec.requirement import Requirement, applies
 from crashloop.spec.scenario import API_SERVER, PodScenario, Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Verdict

@@ -25,7 +25,7 @@ def cores(few: StressResults, many: StressResults | None) -> str:
     shared = [name for name in of_few if name in of_many]
     sides = ((counted(few.planned.host_cores, "core"), of_few), (counted(many.planned.host_cores, "core"), of_many))
     rows = [
-        (f"{FIGURES[figure]}, {on}", *(stage_figure_text(figure, figures[name]) for name in shared))
+        (f"{FIGURES[figure].words}, {on}", *(stage_figure_text(figure, figures[name]) for name in shared))
         for figure in SHOWN
         for on, figures in sides
     ]

@@ -56,7 +56,8 @@ def spread(repeats: Sequence[Repeat]) -> str:
     """
     stages = list(dict.fromkeys(name for each in repeats for name in each.stages))
     rows = (
-        (words, *(_cell(name, _values(repeats, stage, name)) for stage in stages)) for name, words in FIGURES.items()
+        (kind.words, *(_cell(name, _values(repeats, stage, name)) for stage in stages))
+        for name, kind in FIGURES.items()
     )
     filled = [row for row in rows if set(row[1:]) != {"–"}]
     days = sorted({f"{each.started:%Y-%m-%d}" for each in repeats})

@@ -1,7 +1,7 @@
 """Checkers: compare a recording with the model. Pure generators of findings from a case.
 
 Theory of operation. `judge.py` asks in order: is the file intact (integrity.py), did the node run with its profile
-(configuration.py), what do the requirement's checkers find (evaluate.py, kinds.py), does a known deviation explain it. What a
+(configuration.py), what do the requirement's checkers find (kinds.py), does a known deviation explain it. What a
 checker is stands in checker.py, its output in finding.py, its input in crashloop.restarts. The rooms by subject:
 
 - delays.py, restart_rates.py, samples.py, pooled.py: restarts against their delays, one by one, counted, and many together, of

@@ -30,7 +30,7 @@ from crashloop.restarts.evidence import (
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import deadline_ns, leaves_ns, ran
 from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
-from crashloop.restarts.phases import PhaseChange, phases_of
+from crashloop.restarts.owed import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
 from crashloop.words import at_lines, seconds

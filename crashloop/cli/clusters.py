@@ -50,8 +50,8 @@ def up(
     plan: Annotated[bool, typer.Option("--plan", help="Print files, arguments and addresses; start nothing.")] = False,
 ) -> None:
     """Bring up a cluster that stays; `crashloop down NAME` removes it. The last line is the path of its kubeconfig."""
-    from crashloop.cluster.kind.image_choice import version_in_tag
     from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
+    from crashloop.cluster.kind.node_image import version_in_tag
     from crashloop.cluster.ownership import mark_kept
     from crashloop.cluster.provider import ClusterRequest, NodeRequest
     from crashloop.cluster.providers import owning_provider

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from crashloop.comparison.side import JudgedRun
     from crashloop.comparison.trend import TrendRun
     from crashloop.report.document import Document
+    from crashloop.report.results import Results
     from crashloop.rundir import RunDir
 
 
@@ -31,7 +31,7 @@ def unless_read_only(run: "RunDir", write: Callable[[], None]) -> None:
         mention(f"run directory {run.root}: results and report were not written ({error.strerror}).")
 
 
-def is_writable(folder: Path) -> bool:
+def _is_writable(folder: Path) -> bool:
     """Whether this process may write there."""
     return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
@@ -49,10 +49,6 @@ def mention(sentence: str) -> None:
     from rich.console import Console
 
     Console(stderr=True, highlight=False).print(f"crashloop: {sentence}", markup=False, soft_wrap=True)
-
-
-SUITES = {"conformance": "crashloop.cli.conformance_runs", "stress": "crashloop.cli.stress_runs"}
-"""Modules with the `SUITE` of each `suite` of run.json; imported when a run needs them, so that `--help` is fast."""
 
 
 class Suite(NamedTuple):
@@ -76,6 +72,64 @@ class Suite(NamedTuple):
     """A run and its results as a column of a matrix."""
     trend_run: Callable[[Any], "TrendRun"]
     """A side as a run of a trend."""
+
+
+def _conformance() -> Suite:
+    from crashloop.comparison.comparison import compare
+    from crashloop.comparison.side import JudgedRun
+    from crashloop.comparison.trend import trend_of_conformance
+    from crashloop.report.conformance import conformance_document
+    from crashloop.run.analysis import analyze, publish, published
+    from crashloop.rundir import RunDir
+
+    def judged(run: RunDir, results: "Results") -> JudgedRun:
+        binary = run.info().settings.get("kubelet_binary")
+        return JudgedRun(results, None if binary is None else str(binary))
+
+    return Suite(
+        open=RunDir.open,
+        results_file=lambda run: run.results_json,
+        judge=lambda run, _: analyze(run),
+        published=published,
+        publish=publish,
+        document=conformance_document,
+        side=judged,
+        compare=lambda before, after, values_count: compare(before, after, values_count=values_count),
+        judged_run=judged,
+        trend_run=trend_of_conformance,
+    )
+
+
+def _stress() -> Suite:
+    from crashloop.comparison.side import JudgedRun
+    from crashloop.comparison.stress import compare_stress
+    from crashloop.comparison.trend import trend_of_stress
+    from crashloop.comparison.values import JudgedStressRun
+    from crashloop.report.stress.document import stress_document
+    from crashloop.report.stress.results import StressResults, run_results
+    from crashloop.stress.folder import StressDir, publish_stress, published_stress
+    from crashloop.stress.judging import judge_run
+
+    def side(run: StressDir, results: StressResults) -> JudgedStressRun:
+        plan = run.stress_plan()
+        return JudgedStressRun(results, plan.load, plan.kubelets, plan.cores)
+
+    return Suite(
+        open=StressDir.open,
+        results_file=lambda run: run.slo_json,
+        judge=lambda run, keeps: judge_run(run, keeps_lifecycles=keeps and _is_writable(run.metrics_dir)),
+        published=published_stress,
+        publish=publish_stress,
+        document=stress_document,
+        side=side,
+        compare=lambda before, after, values_count: compare_stress(before, after, values_count=values_count),
+        judged_run=lambda _, results: JudgedRun(run_results(results)),
+        trend_run=trend_of_stress,
+    )
+
+
+SUITES = {"conformance": _conformance, "stress": _stress}
+"""By the `suite` of run.json; they import what they need when a run needs it, so that `--help` is fast."""
 
 
 def judged_again(run_dir: Path) -> Report:
@@ -102,7 +156,7 @@ def compared(before: Path, after: Path, values_count: bool) -> "Comparison":
             f"run directory {before}: it holds a {first} run, and {after} a {second} run; expected two runs of one suite.\n"
             "`crashloop report RUN` shows each of them."
         )
-    return _suite(first).compare(side_of(before), side_of(after), values_count)
+    return SUITES[first]().compare(side_of(before), side_of(after), values_count)
 
 
 def side_of(run_dir: Path) -> Any:
@@ -177,12 +231,7 @@ def _found(suite: Suite, run_dir: Path) -> tuple[Any, Any]:
 
 
 def _suite_of(run_dir: Path) -> Suite:
-    return _suite(_suite_name(run_dir))
-
-
-def _suite(name: str) -> Suite:
-    suite: Suite = import_module(SUITES[name]).SUITE
-    return suite
+    return SUITES[_suite_name(run_dir)]()
 
 
 def _suite_name(run_dir: Path) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Cluster, ClusterRequest, ExistingOptions, Progress, Provider, Survey
 from crashloop.errors import UsageError
 
@@ -31,16 +30,16 @@ class LendingProvider(Provider, Protocol):
 def provider(name: str) -> Provider:
     """The provider of that name. Raises UsageError that lists the known names."""
     if name in _OWNING:
-        return _OWNING[name](None)
+        return _OWNING[name]()
     if name in LENDING:
         return lending_provider(name)
     raise _unknown(name)
 
 
-def owning_provider(name: str, store: ClusterStore | None = None) -> OwningProvider:
+def owning_provider(name: str) -> OwningProvider:
     """The provider of that name if it makes clusters on this host. Raises UsageError otherwise."""
     if name in _OWNING:
-        return _OWNING[name](store)
+        return _OWNING[name]()
     if name in LENDING:
         raise UsageError(f"provider {name!r}: it makes no clusters; only {', '.join(_OWNING)} do.")
     raise _unknown(name)
@@ -59,18 +58,18 @@ def _unknown(name: str) -> UsageError:
     return UsageError(f"provider {name!r}: unknown; known are {', '.join(PROVIDERS)}.")
 
 
-def _local(store: ClusterStore | None) -> OwningProvider:
+def _local() -> OwningProvider:
     from crashloop.cluster.local.provider import LocalProvider
 
-    return LocalProvider(store=store)
+    return LocalProvider()
 
 
-def _kind(store: ClusterStore | None) -> OwningProvider:
+def _kind() -> OwningProvider:
     from crashloop.cluster.kind.provider import KindProvider
 
-    return KindProvider(store=store)
+    return KindProvider()
 
 
-_OWNING: dict[str, Callable[[ClusterStore | None], OwningProvider]] = {"local": _local, "kind": _kind}
+_OWNING: dict[str, Callable[[], OwningProvider]] = {"local": _local, "kind": _kind}
 LENDING = ("existing",)
 PROVIDERS = (*_OWNING, *LENDING)

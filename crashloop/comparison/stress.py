@@ -219,7 +219,7 @@ def stage_values(comparison: Comparison) -> list[tuple[str, ValueChange]]:
 
 def figure_name(figure: ValueChange) -> str:
     """The figure's name in reports."""
-    return FIGURES[figure.measure.name]
+    return FIGURES[figure.measure.name].words
 
 
 def value_cells(name: str, change: ValueChange) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from statistics import median
 import msgspec
 
 from crashloop.comparison.side import JudgedRun, key_of
-from crashloop.comparison.values import KEY_FIGURES, JudgedStressRun
+from crashloop.comparison.values import COMPARED, JudgedStressRun
 from crashloop.report.document import Badge, Cell, Document, Headline, Medium, Pairs, Paragraph, Row, Section, Table
 from crashloop.report.results import RunResults
 from crashloop.report.standing import Standing
@@ -219,10 +219,10 @@ def _of_stages(stages: Iterable[StageResult]) -> Iterator[tuple[str, float]]:
     found: dict[str, list[float]] = defaultdict(list)
     for stage in stages:
         label = ", ".join(filter(None, (stage.name, stage.mix, stage.arm)))
-        for each in KEY_FIGURES if stage.crashing_pods else ():
-            value = stage.figures.get(each.measure.name)
+        for name in COMPARED if stage.crashing_pods else ():
+            value = stage.figures.get(name)
             if value is not None:
-                found[f"{label}: {each.measure.name}"].append(value)
+                found[f"{label}: {name}"].append(value)
     for name, values in found.items():
         yield name, median(values)
 

@@ -18,6 +18,7 @@ import msgspec
 from crashloop.comparison.side import Change, RunKey, ScenarioOutcome, Side, run_key
 from crashloop.report.results import ProfileSummary
 from crashloop.report.standing import Standing
+from crashloop.report.stress.load import FIGURES
 from crashloop.report.stress.results import SUITE, StageResult, StressResults
 from crashloop.report.text import counted
 from crashloop.slo.estimates import least_samples
@@ -291,30 +292,8 @@ def stages_in_words(profile: StressProfile) -> str:
     return stages if profile.rounds == 1 else f"{stages}; {counted(profile.rounds, 'round')}"
 
 
-class KeyFigure(NamedTuple):
-    """A compared figure, and which of two values is better under the same load."""
-
-    measure: Measure
-    samples: str = ""
-    """Name of the figure that counts its samples."""
-
-
-def _of_samples(name: str, percentile: int) -> KeyFigure:
-    measure = Measure(name=f"{name}_p{percentile}_s", unit="s", better=Better.LOWER, percentile=percentile)
-    return KeyFigure(measure, f"{name}_samples")
-
-
-KEY_FIGURES = (
-    KeyFigure(Measure(name="restarts_per_s", unit="restarts/s", better=Better.HIGHER)),
-    KeyFigure(Measure(name="requests_per_restart", unit="requests/restart", better=Better.LOWER)),
-    KeyFigure(Measure(name="kubelet_cpu_cores", unit="cores", better=Better.LOWER)),
-    KeyFigure(Measure(name="runtime_cpu_cores", unit="cores", better=Better.LOWER)),
-    KeyFigure(Measure(name="apiserver_cpu_cores", unit="cores", better=Better.LOWER)),
-    _of_samples("startup", 50),
-    _of_samples("startup", 99),
-    _of_samples("lateness", 50),
-    _of_samples("lateness", 99),
-)
+COMPARED = {name: kind for name, kind in FIGURES.items() if kind.better is not None}
+"""The figures by which two runs of the same load are compared."""
 
 
 class StageChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,13 +311,13 @@ def stage_change(pair: StagePair, *, threshold: float) -> StageChange:
     """A stage's figures beside each other."""
     changes = (
         value_change(
-            each.measure,
-            _value(each, pair.before),
-            _value(each, pair.after),
+            Measure(name=name, unit=kind.unit, better=kind.better, percentile=kind.percentile),
+            _value(name, pair.before),
+            _value(name, pair.after),
             threshold=threshold,
             obstacle=pair.obstacle,
         )
-        for each in KEY_FIGURES
+        for name, kind in COMPARED.items()
     )
     return StageChange(
         stage=str(pair.key),
@@ -347,10 +326,10 @@ def stage_change(pair: StagePair, *, threshold: float) -> StageChange:
     )
 
 
-def _value(figure: KeyFigure, stage: StageResult | None) -> Value:
+def _value(name: str, stage: StageResult | None) -> Value:
     if stage is None:
         return Value(value=None)
-    name, samples = figure.measure.name, stage.figures.get(figure.samples)
+    samples = stage.figures.get(COMPARED[name].samples)
     return Value(
         value=stage.figures.get(name),
         interval=stage.intervals.get(name),

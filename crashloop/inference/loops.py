@@ -22,7 +22,7 @@ from crashloop.history.payload import PodStatusData
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, report_of
 from crashloop.model.pod_status import WAITING_REASON
 from crashloop.spec.duration import stated_backoff_s
-from crashloop.spec.killing_probe import KillingProbe, killed_after_s
+from crashloop.spec.pod import KillingProbe, killed_after_s
 
 
 class LeftOut(StrEnum):

@@ -29,8 +29,8 @@ from crashloop.kube.answers import (
     warnings_of,
 )
 from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.kubeconfig import SCHEMES, proxy_of_environment
 from crashloop.kube.objects import is_ready
-from crashloop.kube.proxy import SCHEMES, proxy_of_environment
 from crashloop.waiting import wait_until
 
 CONNECT_S = 3.0
@@ -98,7 +98,7 @@ class KubeApi:
 
     def call(self, doing: str, method: str, path: str, **request: Any) -> Json:
         """Any request with an object as answer; `doing` is the start of an error message. Takes `query` and `body`."""
-        return self._json(doing, method, path, **request)
+        return decoded(doing, self._read(doing, method, path, **request), dict)
 
     def answer(self, doing: str, method: str, path: str, **request: Any) -> Answer:
         """What the API server answers to any request, a refusal included.
@@ -108,10 +108,7 @@ class KubeApi:
         Raises ApiUnreachable without an answer, and CredentialsRefused.
         """
         response = self._respond(doing, method, path, **request)
-        try:
-            body = bytes(response.data)
-        except urllib3.exceptions.HTTPError as error:
-            raise _unreachable(doing, error) from error
+        body = _body(doing, response)
         warnings = warnings_of(response.headers.getlist("Warning"))
         if 200 <= response.status <= 299:
             return Answer(code=response.status, warnings=warnings, body=body)
@@ -128,8 +125,7 @@ class KubeApi:
 
     def version(self) -> str:
         """The API server's version, such as v1.37.1."""
-        version: str = self._json("read the version", "GET", "/version")["gitVersion"]
-        return version
+        return str(self.call("read the version", "GET", "/version")["gitVersion"])
 
     def now(self) -> datetime:
         """The time by the API server's clock, in whole seconds of UTC."""
@@ -143,18 +139,16 @@ class KubeApi:
     def create_namespace(self, *, prefix: str, labels: dict[str, str]) -> str:
         """Create a namespace with a name of the API server's choice, and return that name."""
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": prefix, "labels": labels}}
-        made = self._json("create a namespace", "POST", "/api/v1/namespaces", body=body)
-        name: str = made["metadata"]["name"]
-        return name
+        return str(self.call("create a namespace", "POST", "/api/v1/namespaces", body=body)["metadata"]["name"])
 
     def delete_namespace(self, name: str) -> None:
         self._read(f"delete namespace {name}", "DELETE", f"/api/v1/namespaces/{name}")
 
-    def wait_for_default_service_account(self, namespace: str, *, timeout_s: float = 30.0) -> None:
+    def wait_for_default_service_account(self, namespace: str) -> None:
         """Return once pods can be created in a new namespace. Raises WaitTimeout."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
         made = partial(self.exists, "read the default ServiceAccount", path)
-        wait_until(f"the default ServiceAccount of namespace {namespace}", made, timeout_s=timeout_s, every_s=0.05)
+        wait_until(f"the default ServiceAccount of namespace {namespace}", made, timeout_s=30.0, every_s=0.05)
 
     def exists(self, doing: str, path: str) -> bool:
         """Whether there is an object at that path."""
@@ -167,10 +161,10 @@ class KubeApi:
         return True
 
     def create_pod(self, namespace: str, manifest: Json) -> Json:
-        return self._json(f"create pod {manifest['metadata']['name']}", "POST", _pods(namespace), body=manifest)
+        return self.call(f"create pod {manifest['metadata']['name']}", "POST", _pods(namespace), body=manifest)
 
     def get_pod(self, namespace: str, name: str) -> Json:
-        return self._json(f"read pod {name}", "GET", _pods(namespace, name))
+        return self.call(f"read pod {name}", "GET", _pods(namespace, name))
 
     def has_pod(self, namespace: str, name: str) -> bool:
         return self.exists(f"read pod {name}", _pods(namespace, name))
@@ -178,7 +172,7 @@ class KubeApi:
     def patch_pod(self, namespace: str, name: str, patch: Json, *, subresource: str | None = None) -> Json:
         """Apply a strategic merge patch to a pod, or to its subresource (`resize`, `ephemeralcontainers`)."""
         path = _pods(namespace, name) + (f"/{subresource}" if subresource else "")
-        return self._json(f"patch pod {name}", "PATCH", path, body=patch, content_type=STRATEGIC_MERGE)
+        return self.call(f"patch pod {name}", "PATCH", path, body=patch, content_type=STRATEGIC_MERGE)
 
     def delete_pod(self, namespace: str, name: str, *, grace_s: int | None = None) -> None:
         """Delete a pod; 0 seconds of grace remove the object at once. A missing pod is no error."""
@@ -194,14 +188,11 @@ class KubeApi:
         named = "" if pod is None else f",involvedObject.name={pod}"
         return list(self.objects(Collection("events", namespace, {"fieldSelector": f"involvedObject.kind=Pod{named}"})))
 
-    def read_log(
-        self, namespace: str, name: str, container: str, *, timestamps: bool = False, previous: bool = False
-    ) -> str:
+    def read_log(self, namespace: str, name: str, container: str, *, previous: bool = False) -> str:
         """The log of a container's newest instance, or of the one before."""
-        flags = {"timestamps": timestamps, "previous": previous}
-        query = {"container": container} | {name: "true" for name, is_set in flags.items() if is_set}
-        path = _pods(namespace, name) + "/log"
-        return self._read(f"read the log of {name}/{container}", "GET", path, query=query).decode(errors="replace")
+        query = {"container": container} | ({"previous": "true"} if previous else {})
+        doing = f"read the log of {name}/{container}"
+        return self._read(doing, "GET", f"{_pods(namespace, name)}/log", query=query).decode(errors="replace")
 
     def follow_log(self, namespace: str, name: str, container: str, *, silent_s: float) -> urllib3.BaseHTTPResponse:
         """The open answer of a log, followed from its beginning; it breaks after `silent_s` seconds of silence."""
@@ -243,10 +234,8 @@ class KubeApi:
 
     def nodes(self, *, label_selector: str = "") -> list[Json]:
         """The Node objects with these labels, all by default, without their images: those are most of an object."""
-        found = []
-        for node in self.objects(
-            Collection("nodes", selector={"labelSelector": label_selector} if label_selector else {})
-        ):
+        found, selector = [], {"labelSelector": label_selector} if label_selector else {}
+        for node in self.objects(Collection("nodes", selector=selector)):
             node.get("status", {}).pop("images", None)
             found.append(node)
         return found
@@ -256,12 +245,12 @@ class KubeApi:
         return is_ready(self.node(node))
 
     def node(self, name: str) -> Json:
-        return self._json(f"read node {name}", "GET", f"/api/v1/nodes/{quote(name)}")
+        return self.call(f"read node {name}", "GET", f"/api/v1/nodes/{quote(name)}")
 
     def configz(self, node: str) -> Json:
         """The effective KubeletConfiguration of a node's kubelet, read through the API server (nodes/proxy)."""
         path = f"/api/v1/nodes/{node}/proxy/configz"
-        effective: Json = self._json(f"read the configuration of node {node}", "GET", path)["kubeletconfig"]
+        effective: Json = self.call(f"read the configuration of node {node}", "GET", path)["kubeletconfig"]
         return effective
 
     def ask_kubelet(self, address: str, path: str) -> Json:
@@ -275,7 +264,7 @@ class KubeApi:
             raise ApiUnreachable(
                 f"query {address}{path}: the kubeconfig impersonates a user, which only an API server does."
             )
-        return self._json(f"query {address}{path}", "GET", path, host=address)
+        return self.call(f"query {address}{path}", "GET", path, host=address)
 
     def get_raw(self, path: str, *, answer_s: float = ANSWER_S) -> bytes:
         """The raw answer to a GET of a path, such as /metrics."""
@@ -293,15 +282,8 @@ class KubeApi:
             self._pools.setdefault(proxy, _pool(self._access, proxy))
         return self._pools[proxy]
 
-    def _json(self, doing: str, method: str, path: str, **request: Any) -> Json:
-        return decoded(doing, self._read(doing, method, path, **request), dict)
-
     def _read(self, doing: str, method: str, path: str, **request: Any) -> bytes:
-        response = self._open(doing, method, path, **request)
-        try:
-            return bytes(response.data)
-        except urllib3.exceptions.HTTPError as error:
-            raise _unreachable(doing, error) from error
+        return _body(doing, self._open(doing, method, path, **request))
 
     def _open(
         self, doing: str, method: str, path: str, *, host: str | None = None, **request: Any
@@ -310,10 +292,7 @@ class KubeApi:
         response = self._respond(doing, method, path, host=host, **request)
         if 200 <= response.status <= 299:
             return response
-        try:
-            refused = refusal(doing, response.status, response.reason, bytes(response.data))
-        except urllib3.exceptions.HTTPError as error:
-            raise _unreachable(doing, error) from error
+        refused = refusal(doing, response.status, response.reason, _body(doing, response))
         raise refused if host else about_credentials(refused, self.kubeconfig)
 
     def _respond(
@@ -387,6 +366,14 @@ def _pods(namespace: str, name: str | None = None) -> str:
 
 def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
     return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
+
+
+def _body(doing: str, response: urllib3.BaseHTTPResponse) -> bytes:
+    """All of an open answer. Raises ApiUnreachable when the connection breaks."""
+    try:
+        return bytes(response.data)
+    except urllib3.exceptions.HTTPError as error:
+        raise _unreachable(doing, error) from error
 
 
 def hang_up(connection: urllib3.BaseHTTPResponse) -> None:

@@ -149,7 +149,6 @@ class Measuring:
         *,
         interval_s: float = 5.0,
         families: Mapping[str, Iterable[str]] | None = None,
-        harness_pids: Iterable[int] = (),
         scraped: Scraped | None = None,
     ) -> None:
         """`folder` is RUN/metrics; it is made. No file in it is overwritten. Only nodes that are `scraped` are; None: all."""
@@ -158,7 +157,7 @@ class Measuring:
         self._folder = folder
         self._interval_s = interval_s
         self._kept = {source: names | set((families or {}).get(source, ())) for source, names in SOURCES.items()}
-        self._account = ProcessAccount(info, harness_pids, counts_held=bool(HELD & self._kept["processes"]))
+        self._account = ProcessAccount(info, counts_held=bool(HELD & self._kept["processes"]))
         self._sample = None if scraped is None else scraped.sample
         sources = info if scraped is None else _with_nodes(info, scraped.nodes)
         self._scrapers = [self._scraper(endpoint) for endpoint in endpoints(sources)]

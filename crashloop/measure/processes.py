@@ -11,7 +11,7 @@ belongs to the same component. A component's CPU never decreases.
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -158,7 +158,7 @@ class _Seen:
 class ProcessAccount:
     """Samples the processes of one cluster and of the harness."""
 
-    def __init__(self, info: ClusterInfo, harness_pids: Iterable[int] = (), *, counts_held: bool = False) -> None:
+    def __init__(self, info: ClusterInfo, *, counts_held: bool = False) -> None:
         """The harness is this process, the named ones, and their descendants, without the cluster's processes.
 
         `counts_held`: also read crashloop.slo.scrapes.HELD.
@@ -166,7 +166,7 @@ class ProcessAccount:
         self._components = Components(info) if Capability.NODES_ON_HOST in info.capabilities else None
         self._folder = folder_of(info)
         self._counts_held = counts_held
-        self._roots = {os.getpid(), *harness_pids}
+        self._roots = {os.getpid()}
         self._cpus = os.sched_getaffinity(0)
         """Those that the run and its cluster may use: the host, as far as they see one."""
         self._seen: dict[int, _Seen] = {}

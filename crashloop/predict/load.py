@@ -5,7 +5,7 @@ Theory of operation. Every container restarts as its curve allows. At the curve'
 the exit, create and start. A node's CPU limits its rate of restarts; the *knee* is the number of pods at which it does.
 The client rate limit of a kubelet slows no restart: another goroutine writes statuses and merges changes, and events have
 their own limiter. So it bounds requests, not restarts.
-Costs of a restart are interpolated between the measured loads (costs_at.py), by its delay and the node's rate, and nodes are
+Costs of a restart are interpolated between the measured loads (costs.py), by its delay and the node's rate, and nodes are
 independent: a prediction below the knee. Beyond it costs grow with the load and requests per restart fall, so the result is a
 bound. Lateness, and the time after a start of all pods at once, are simulated (simulation.py); the rates at the maximum of the
 curve are its closed form.

@@ -79,7 +79,7 @@ def pytest_runtest_makereport(
 def crash_pod(request: pytest.FixtureRequest) -> Callable[..., str]:
     """Create a pod that crashes, until the test ends: `crash_pod("loop", cluster, exit_code=1, after_s=1.0)`; see `CrashPod`."""
     from crashloop.pytest_plugin.access import access_of, plain_errors
-    from crashloop.pytest_plugin.crash_pods import CrashPod
+    from crashloop.pytest_plugin.watches import CrashPod
 
     @plain_errors
     def create(

@@ -13,8 +13,7 @@ from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import Json
 from crashloop.kube.kubelet import ConfigzReader
-from crashloop.kube.missing_image import missing_for_all
-from crashloop.kube.objects import kubelet_version
+from crashloop.kube.objects import kubelet_version, missing_for_all
 from crashloop.kube.watch import PodObject
 from crashloop.model.config import Curve
 from crashloop.observe.nodes import (

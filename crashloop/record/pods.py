@@ -13,8 +13,13 @@ from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Kind
 from crashloop.kube.answers import ApiRefusal, ApiUnreachable, KubeError
 from crashloop.kube.client import Json
-from crashloop.pods.manifest import ephemeral_containers, pod_manifest
-from crashloop.pods.owners import deployment_manifest, job_manifest, static_pod_manifest
+from crashloop.pods.manifest import (
+    deployment_manifest,
+    ephemeral_containers,
+    job_manifest,
+    pod_manifest,
+    static_pod_manifest,
+)
 from crashloop.record.channels.api import api_event, take_answer
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.readout import log_files, read_journals

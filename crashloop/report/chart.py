@@ -66,10 +66,10 @@ def _linear_ticks(high: float, at_most: int) -> tuple[float, ...]:
     return tuple(round(n * width, 6) for n in range(int(high / width + 1e-9) + 1))
 
 
-def ordinal_ticks(restarts: Collection[int], at_most: int = 10) -> frozenset[int]:
-    """The restarts whose numbers are written below the axis."""
+def ordinal_ticks(restarts: Collection[int]) -> frozenset[int]:
+    """The restarts whose numbers are written below the axis, about ten at the most."""
     steps = (step * 10**decade for decade in range(9) for step in (1, 2, 5))
-    width = next(step for step in steps if len(restarts) <= at_most * step)
+    width = next(step for step in steps if len(restarts) <= 10 * step)
     return frozenset(each for each in restarts if each % width == 0 or each == min(restarts))
 
 

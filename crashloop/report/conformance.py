@@ -7,7 +7,7 @@ from contextlib import suppress
 from crashloop.errors import UsageError
 from crashloop.model.gates import judged_by
 from crashloop.report.causes import answer, causes_of
-from crashloop.report.curves import PlottedCurve
+from crashloop.report.curves import PlottedCurve, panels_of
 from crashloop.report.document import (
     Article,
     Block,
@@ -23,7 +23,6 @@ from crashloop.report.document import (
     Section,
     Span,
 )
-from crashloop.report.panels import panels_of
 from crashloop.report.results import ProfileSummary, Results, RunResults, analyze_again, run_again
 from crashloop.report.standing import Standing
 from crashloop.report.text import config_yaml, counted, flattened, seconds, took

@@ -8,7 +8,7 @@ from crashloop.inference.judging import Agreement, CurveRange, NodeFinding, Obse
 from crashloop.inference.loops import CrashLoop
 from crashloop.inference.windows import window
 from crashloop.model.config import Curve
-from crashloop.report.curves import PlottedCurve, ReportedDelay
+from crashloop.report.curves import PlottedCurve, ReportedDelay, panels_of
 from crashloop.report.document import (
     Article,
     Badge,
@@ -25,7 +25,6 @@ from crashloop.report.document import (
     Span,
     Table,
 )
-from crashloop.report.panels import panels_of
 from crashloop.report.standing import Standing
 from crashloop.report.text import counted, seconds, took
 from crashloop.spec.version import KubernetesVersion

@@ -225,11 +225,11 @@ def with_breach(
     return None
 
 
-def excerpt(timeline: Timeline, *, least_s: float = 10.0) -> Timeline:
-    """The seconds around the breach that is marked in a timeline; their times still count from the creation of the pod."""
+def excerpt(timeline: Timeline) -> Timeline:
+    """Ten seconds or more around the breach that is marked in a timeline; times still count from the creation of the pod."""
     (breach,) = (each for lane in timeline.lanes for each in lane.stretches if each.look == "breach")
     to_s = breach.from_s if breach.to_s is None else breach.to_s
-    spare_s = max(3.0, (least_s - (to_s - breach.from_s)) / 2)
+    spare_s = max(3.0, (10.0 - (to_s - breach.from_s)) / 2)
     begin_s, end_s = max(breach.from_s - spare_s, 0.0), to_s + spare_s
     lanes = tuple(
         msgspec.structs.replace(

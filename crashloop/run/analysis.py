@@ -1,7 +1,16 @@
-"""Judges a whole run from the verdicts of its tests or from its evidence alone, and publishes its results."""
+"""Judges a whole run from the verdicts of its tests or from its evidence alone, with a control, and publishes its results.
 
+Theory of operation of the control. Whether a PASS means anything depends on the evidence of this run: its clocks, its host,
+its gaps. So each run judges a kubelet that is wrong for certain, in this evidence: the recording of a container that kept its
+delays, with all of them shortened, on a node that nothing disturbed (a kubelet that was restarted may have forgotten them).
+Nothing excuses an early restart, so that the verdict is FAIL on any host. The run's name draws the recording. What the control
+does not show is whether the recorder sees what a wrong kubelet does: `make quality` does.
+"""
+
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import islice, takewhile
 from pathlib import Path
 
@@ -10,26 +19,29 @@ import msgspec
 from crashloop.checks.everywhere import of_all_pods
 from crashloop.deviations import load_deviations
 from crashloop.errors import UsageError
+from crashloop.history.reduction import read_recording
+from crashloop.history.stretched import can_be_moved, stretched
 from crashloop.model.config import Curve, Refusal, effective_curve
 from crashloop.model.gates import kubelet_version
 from crashloop.model.variants import as_shipped
 from crashloop.processors import are_worth_sharing, on_all_processors
 from crashloop.report.causes import causes_by_verdict, causes_of
 from crashloop.report.conformance import conformance_document
+from crashloop.report.curves import PlottedCurve, ReportedDelay, curves_of
 from crashloop.report.document import Document
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import RESULTS_FORMAT, Quote, Results, build_results, to_junit
+from crashloop.report.results import RESULTS_FORMAT, Control, Quote, Results, build_results, to_junit
 from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
-from crashloop.run.control import control_of, refused
-from crashloop.run.judging import Judged, judge_scenario, kept_verdicts, read_history, skipped
+from crashloop.run.judging import Judged, judge_recorded, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import Plan
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from crashloop.verdict import Outcome, Verdict
 
 MOST_QUOTED, LONGEST_QUOTE = 6, 240
 """Lines of one cause, and characters of a line."""
@@ -181,3 +193,63 @@ def published(run: RunDir) -> Results:
     """The results of a judged run. Raises UsageError if there are none, or if they have another format."""
     require_judged(run, run.results_json)
     return read_document(run.results_json, Results, RESULTS_FORMAT)
+
+
+REQUIREMENT = "BACKOFF-2"
+"""No restart before its delay has passed; it holds for every pod."""
+SHARE = 0.4
+"""By which each delay becomes shorter."""
+LEAST_S, CLOSE = 2.0, 1.25
+"""A delay that shows it: due after so many seconds at least, and by the runtime's create taken for at most so many times what
+was due. What is left of it is a quarter too short, which is more than the resolution of any clock."""
+
+
+def control_of(run: RunDir, plan: Plan, verdicts: Iterable[Verdict]) -> Control:
+    """Judge the control of a run with these verdicts: the first drawn recording in which the evidence decides.
+
+    Its outcome is None where no recording can be one.
+    """
+    control = Control(requirement=REQUIREMENT)
+    left_alone = {each.name for each in plan.scenarios if not each.disturbs_node}
+    curves = [each for each in curves_of(verdicts, plan) if each.scenario in left_alone and _keeps_delays(each)]
+    drawn = sorted(curves, key=lambda each: sha256(f"{run.name} {each.scenario} {each.container}".encode()).digest())
+    for curve in drawn:
+        lines = list(_lines(run, curve.scenario))
+        if can_be_moved(lines, curve.container):
+            control = _judged(plan, curve, lines)
+            if control.outcome is not Outcome.INCONCLUSIVE:
+                break
+    return control
+
+
+def refused(control: Control) -> Iterator[Verdict]:
+    """The ERROR of a run whose control passed."""
+    if control.outcome is Outcome.PASS:
+        yield Verdict(
+            requirement=control.requirement,
+            scenario=control.scenario,
+            profile="",
+            outcome=Outcome.ERROR,
+            findings=(f"{control.sentence} No PASS of this run means anything.",),
+        )
+
+
+def _judged(plan: Plan, curve: PlottedCurve, lines: list[dict[str, object]]) -> Control:
+    moved = stretched(lines, curve.container, lambda _, took_s: -SHARE * took_s)
+    recording = read_recording(json.dumps(line).encode() for line in moved)
+    outcomes = {each.requirement: each.outcome for each in judge_recorded(plan, curve.scenario, recording)}
+    outcome = outcomes.get(REQUIREMENT, Outcome.PASS)
+    return Control(requirement=REQUIREMENT, scenario=curve.scenario, container=curve.container, outcome=outcome)
+
+
+def _keeps_delays(curve: PlottedCurve) -> bool:
+    return curve.standing is Standing.PASS and any(map(_shows, curve.delays))
+
+
+def _shows(delay: ReportedDelay) -> bool:
+    return not delay.alternatives and LEAST_S <= delay.due_s <= (delay.created_s or 0.0) <= CLOSE * delay.due_s
+
+
+def _lines(run: RunDir, scenario: str) -> Iterator[dict[str, object]]:
+    with run.history(scenario).open("rb") as history:
+        yield from map(json.loads, history)

@@ -8,8 +8,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.kubelet_files import form_of
 from crashloop.model.config import Refusal
-from crashloop.model.gates import kubelet_version
-from crashloop.model.kubelet_api import kubelet_api
+from crashloop.model.gates import kubelet_api, kubelet_version
 from crashloop.profiles import RefusedFile, check_releases, read_profile, what_a_kubelet_makes_of
 from crashloop.run.analysis import curve_in_words
 from crashloop.spec.profile import KIND

@@ -22,8 +22,8 @@ from crashloop.cluster.binaries.ensure import (
     require_kubelet,
 )
 from crashloop.cluster.binaries.versions import own_folder, own_kubelet
-from crashloop.cluster.kind.image_choice import version_in_tag
 from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
+from crashloop.cluster.kind.node_image import version_in_tag
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.provider import Capability, ClusterRequest
 from crashloop.cluster.providers import LENDING, owning_provider

@@ -54,11 +54,11 @@ def percentile_of(values: ArrayLike, percentile: float) -> float:
     return float(ordered[rank(percentile, len(ordered)) - 1])
 
 
-def wilson(hits: float, samples: float, *, confidence: float = CONFIDENCE, freedom: int | None = None) -> Interval:
+def wilson(hits: float, samples: float, *, freedom: int | None = None) -> Interval:
     """Interval of a share of `samples` (Wilson 1927), within 0 and 1; with `freedom` for samples that were estimated."""
     if samples <= 0:
-        return Interval(0.0, 1.0, confidence)
-    tail = 0.5 + confidence / 2
+        return Interval(0.0, 1.0, CONFIDENCE)
+    tail = 0.5 + CONFIDENCE / 2
     z = NormalDist().inv_cdf(tail) if freedom is None else student.quantile(tail, freedom)
     share, weight = hits / samples, z * z / samples
     centre = (share + weight / 2) / (1 + weight)
@@ -66,7 +66,7 @@ def wilson(hits: float, samples: float, *, confidence: float = CONFIDENCE, freed
     # Rounding must not move a share of exactly none or all.
     lower = 0.0 if hits <= 0 else max(0.0, centre - half)
     upper = 1.0 if hits >= samples else min(1.0, centre + half)
-    return Interval(lower, upper, confidence)
+    return Interval(lower, upper, CONFIDENCE)
 
 
 BLOCK_S = 10.0

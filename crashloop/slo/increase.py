@@ -76,9 +76,22 @@ def window_of(scrapes: Scrapes, from_ns: int, to_ns: int) -> ScrapeWindow | None
     )
 
 
+def times_in(scrapes: Scrapes, window: ScrapeWindow) -> NDArray[np.int64]:
+    """The times of the scrapes in a window."""
+    return np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
+
+
+def selected(selection: Selection, scrapes: Iterable[Scrapes]) -> Iterator[tuple[Scrapes, ScrapedSeries]]:
+    """The series of a selection, each with its source."""
+    for source in scrapes:
+        for each in source.series if source.source.source == selection.source else ():
+            if each.name == selection.metric and selection.selects(each.labels):
+                yield source, each
+
+
 def growths(scrapes: Scrapes, name: str, window: ScrapeWindow, selects: Selector = lambda _: True) -> Iterator[Growth]:
     """Growth in the window of every selected series of that name."""
-    times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
+    times = times_in(scrapes, window)
     anew = _started_anew(scrapes, times)
     for series in scrapes.series:
         if series.name == name and selects(series.labels):
@@ -93,7 +106,7 @@ def growths(scrapes: Scrapes, name: str, window: ScrapeWindow, selects: Selector
 
 def resets(scrapes: Scrapes, name: str, window: ScrapeWindow) -> list[tuple[int, int]]:
     """Pairs of scrapes of the window (UTC ns) with a reset of the metric between them: counts in between may be lost."""
-    times = np.asarray(scrapes.t_ns[window.first : window.last + 1], dtype=np.int64)
+    times = times_in(scrapes, window)
     anew = _started_anew(scrapes, times)
     for series in scrapes.series:
         if series.name == name:
@@ -170,6 +183,15 @@ class Found(NamedTuple):
     scrapes: Scrapes
     window: ScrapeWindow
     growths: tuple[Growth, ...]
+
+    @property
+    def times_ns(self) -> NDArray[np.int64]:
+        """Of the scrapes in the window."""
+        return times_in(self.scrapes, self.window)
+
+    @property
+    def total(self) -> float:
+        return sum(each.total for each in self.growths)
 
 
 def find_growth(measured: Measured, sli: Selection, from_ns: int, to_ns: int, *, suffix: str = "") -> list[Found]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from crashloop.errors import ObservationError
@@ -65,30 +66,28 @@ def reads(row: SloRow, sli: ReadSli, measured: Measured, window: Phase) -> SliRe
     if sli.of == WATCH_LIST:
         _require_watch_lists([each for each in measured.reads if each.kind == WATCH_LIST])
     found = _reads_in(measured.reads, sli, window)
-    failed = sum(1 for each in found if each.failed)
-    result = SliResult(
-        value=float(failed) if found and row.percentile is None else None,
-        samples=len(found),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
-    )
+    failed = sum(each.failed for each in found)
     if row.percentile is None or not found:
-        return result
+        return SliResult(value=float(failed) if found else None, samples=len(found))
     took = [each.took_s for each in found]
-    spread, known = UNKNOWN, None
-    if blocks_in(window.from_ns, window.to_ns):
-        places = block_of([each.intended_ns for each in found], window.from_ns, window.to_ns)
-        spread, known = percentile_interval(took, places, row.percentile)
+    spread, known = _spread(took, [each.intended_ns for each in found], window, row.percentile)
     return SliResult(
         value=percentile_of(took, row.percentile),
         interval=spread,
         samples=len(found),
         effective_samples=None if known is None else known.samples,
         bad=sum(1 for each in found if each.failed or not row.target.keeps(each.took_s)),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         notes=(f"Failed: {failed} of the reads.",) if failed else (),
     )
+
+
+def _spread(
+    values: Sequence[float], times_ns: Sequence[int], window: Phase, percentile: float
+) -> tuple[Interval, Effective | None]:
+    """The interval of a percentile of single events, and how many independent ones they are worth."""
+    if not blocks_in(window.from_ns, window.to_ns):
+        return UNKNOWN, None
+    return percentile_interval(values, block_of(times_ns, window.from_ns, window.to_ns), percentile)
 
 
 def _reads_in(reads: Iterable[ApiRead], sli: ReadSli, window: Phase) -> list[ApiRead]:
@@ -136,8 +135,6 @@ def served(sli: ServedSli, measured: Measured, window: Phase, target: Target) ->
             value=found.value / divisor,
             samples=found.samples,
             group={"pod": pod.pod},
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
             compared=f"It is {number(found.value)}{other}" if other else "",
             notes=(OPEN_VALUE,) if found.is_least else (),
         )
@@ -158,22 +155,29 @@ def pods_in(pods: Iterable[ServedPod], load: str, window: Phase) -> list[ServedP
 
 def results(row: SloRow, measured: Measured, window: Phase) -> list[SliResult]:
     """The SLI of a row in a window. Raises UnknownMetric, or ObservationError where the evidence is missing."""
-    return _BY_KIND[type(row.sli)](row, row.sli, measured, window)
+    found = _BY_KIND[type(row.sli)](row, row.sli, measured, window)
+    return [_within(window, each) for each in ((found,) if isinstance(found, SliResult) else found)]
+
+
+def _within(window: Phase, result: SliResult) -> SliResult:
+    """A result of a window; one by scrapes is of the time between them."""
+    begin_ns, end_ns = (result.from_ns, result.to_ns) if result.to_ns else (window.from_ns, window.to_ns)
+    return msgspec.structs.replace(result, phase=window.label, from_ns=begin_ns, to_ns=end_ns)
 
 
 def _histogram(row: SloRow, sli: HistogramSli, measured: Measured, window: Phase) -> list[SliResult]:
     found = find_growth(measured, sli, window.from_ns, window.to_ns, suffix="_bucket")
     lacks = notes(found)
     return [
-        _result_of_histogram(row, buckets, dict(zip(sli.each, group, strict=True)), window, lacks)
+        _result_of_histogram(row, buckets, dict(zip(sli.each, group, strict=True)), lacks)
         for group, buckets in sorted(_buckets_by_group(sli, found).items())
-    ] or [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=lacks)]
+    ] or [SliResult(value=None, notes=lacks)]
 
 
 def _buckets_by_group(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tuple[str, ...], list[Bucket]]:
     groups: dict[tuple[str, ...], list[Bucket]] = {}
     for source in found:
-        times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
+        times = source.times_ns
         for growth in source.growths:
             key = tuple(growth.labels.get(label, "") for label in sli.each)
             groups.setdefault(key, []).append(Bucket(float(growth.labels["le"]), times, growth.steps))
@@ -181,7 +185,7 @@ def _buckets_by_group(sli: HistogramSli, found: Iterable[Found]) -> Mapping[tupl
 
 
 def _result_of_histogram(
-    row: SloRow, buckets: Sequence[Bucket], group: dict[str, str], window: Phase, lacks: tuple[str, ...]
+    row: SloRow, buckets: Sequence[Bucket], group: dict[str, str], lacks: tuple[str, ...]
 ) -> SliResult:
     assert row.percentile is not None
     histogram = Histogram.of((each.edge, each.total) for each in buckets)
@@ -196,14 +200,12 @@ def _result_of_histogram(
         bad=histogram.samples - most,
         bad_at_most=histogram.samples - least,
         group=group,
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         edges=(quantile.lower, quantile.upper if math.isfinite(quantile.upper) else None),
         notes=lacks,
     )
 
 
-def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> list[SliResult]:
+def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> SliResult:
     assert row.percentile is not None
     kind = SAMPLES[sli.of]
     found = counted(kind, in_groups(measured.lifecycles, sli.groups), window, row.target.keeps)
@@ -214,26 +216,19 @@ def _samples(row: SloRow, sli: SampleSli, measured: Measured, window: Phase) -> 
     if found.pending:
         lacks.append(f"Left out, since still open within the target: {found.pending} of the {kind.of}.")
     if not values:
-        return [SliResult(value=None, from_ns=window.from_ns, to_ns=window.to_ns, notes=tuple(lacks))]
-    spread, known = UNKNOWN, None
-    if blocks_in(window.from_ns, window.to_ns):
-        places = block_of(found.times_ns, window.from_ns, window.to_ns)
-        spread, known = percentile_interval(values, places, row.percentile)
-    return [
-        SliResult(
-            value=estimates.percentile_of(values, row.percentile),
-            interval=spread,
-            samples=len(values),
-            effective_samples=None if known is None else known.samples,
-            bad=sum(1 for value in values if not row.target.keeps(value)),
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
-            notes=tuple(lacks),
-        )
-    ]
+        return SliResult(value=None, notes=tuple(lacks))
+    spread, known = _spread(values, found.times_ns, window, row.percentile)
+    return SliResult(
+        value=estimates.percentile_of(values, row.percentile),
+        interval=spread,
+        samples=len(values),
+        effective_samples=None if known is None else known.samples,
+        bad=sum(1 for value in values if not row.target.keeps(value)),
+        notes=tuple(lacks),
+    )
 
 
-def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> list[SliResult]:
+def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> SliResult:
     kind, pods = SHARES[sli.of], list(in_groups(measured.lifecycles, sli.groups))
     seen = [(t_ns, bad) for pod in pods for t_ns, bad in kind.events(pod) if window.from_ns <= t_ns < window.to_ns]
     bad = [each for _, each in seen]
@@ -242,17 +237,13 @@ def _share(_row: SloRow, sli: ShareSli, measured: Measured, window: Phase) -> li
     if known is not None:
         share = estimates.wilson(sum(bad) / len(bad) * known.samples, known.samples, freedom=known.freedom)
         spread = Interval(100 * (share.lower or 0.0), 100 * (share.upper or 0.0), share.confidence)
-    return [
-        SliResult(
-            value=100 * sum(bad) / len(bad) if bad else None,
-            interval=spread,
-            samples=len(bad),
-            effective_samples=None if known is None else known.samples,
-            bad=sum(bad),
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
-        )
-    ]
+    return SliResult(
+        value=100 * sum(bad) / len(bad) if bad else None,
+        interval=spread,
+        samples=len(bad),
+        effective_samples=None if known is None else known.samples,
+        bad=sum(bad),
+    )
 
 
 def _effective_share(times_ns: Sequence[int], hits: Sequence[bool], window: Phase) -> Effective | None:
@@ -262,35 +253,31 @@ def _effective_share(times_ns: Sequence[int], hits: Sequence[bool], window: Phas
     return effective(np.bincount(places, hits), np.bincount(places))
 
 
-def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> list[SliResult]:
+def _rate(_row: SloRow, sli: RateSli, measured: Measured, window: Phase) -> SliResult:
     if not measured.lifecycles:
         raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
     pods = in_groups(measured.lifecycles, sli.groups)
     times = [t_ns for pod in pods for t_ns in COUNTS[sli.of].times(pod) if window.from_ns <= t_ns < window.to_ns]
-    return [
-        SliResult(
-            value=len(times) / window.seconds,
-            interval=rate_interval(times, window.from_ns, window.to_ns),
-            samples=len(times),
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
-        )
-    ]
+    return SliResult(
+        value=len(times) / window.seconds,
+        interval=rate_interval(times, window.from_ns, window.to_ns),
+        samples=len(times),
+    )
 
 
-_BY_KIND: Mapping[type, Callable[[SloRow, Any, Measured, Phase], list[SliResult]]] = {
+_BY_KIND: Mapping[type, Callable[[SloRow, Any, Measured, Phase], SliResult | Iterable[SliResult]]] = {
     HistogramSli: _histogram,
     SampleSli: _samples,
     ShareSli: _share,
     RateSli: _rate,
-    RatioSli: lambda _, sli, measured, window: [ratio(sli, measured, window)],
+    RatioSli: lambda _, sli, measured, window: ratio(sli, measured, window),
     ConservationSli: lambda _, sli, measured, window: conservation(sli, measured, window),
-    MovesSli: lambda _, sli, measured, window: [moves(sli, measured, window)],
-    GaugeSli: lambda _, sli, measured, window: list(gauge(sli, measured, window)),
-    GrowthSli: lambda _, sli, measured, window: list(growth_per_event(sli, measured, window)),
-    ReadSli: lambda row, sli, measured, window: [reads(row, sli, measured, window)],
-    RelativeSli: lambda row, sli, measured, window: [relative(row, sli, measured, window, results)],
-    KindsSli: lambda _, sli, measured, window: [kinds(sli, measured, window)],
-    RecoverySli: lambda row, sli, measured, window: [recovery(row, sli, measured, window)],
-    ServedSli: lambda row, sli, measured, window: list(served(sli, measured, window, row.target)),
+    MovesSli: lambda _, sli, measured, window: moves(sli, measured, window),
+    GaugeSli: lambda _, sli, measured, window: gauge(sli, measured, window),
+    GrowthSli: lambda _, sli, measured, window: growth_per_event(sli, measured, window),
+    ReadSli: reads,
+    RelativeSli: lambda row, sli, measured, window: relative(row, sli, measured, window, results),
+    KindsSli: lambda _, sli, measured, window: kinds(sli, measured, window),
+    RecoverySli: recovery,
+    ServedSli: lambda row, sli, measured, window: served(sli, measured, window, row.target),
 }

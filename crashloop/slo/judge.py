@@ -145,11 +145,10 @@ def _judged_window(row: SloRow, measured: Measured, window: Phase, granted: Sequ
             other = other_phase(row.other, measured, window)
             there = facts_of(measured, other, _facts_needed(row.preconditions))
             obstacles += text.broken(row.preconditions, there, other.label)
-        found = results(row, measured, window)
+        found = tuple(results(row, measured, window))
     except ObservationError as missing:
         return _Window(window.label, facts, (*obstacles, f"Phase {window.label}: {missing}"), ())
-    in_phase = tuple(msgspec.structs.replace(each, phase=window.label) for each in found)
-    return _Window(window.label, facts, tuple(obstacles), in_phase)
+    return _Window(window.label, facts, tuple(obstacles), found)
 
 
 def _facts_needed(conditions: Iterable[Precondition]) -> set[str]:

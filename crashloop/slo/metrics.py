@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from crashloop.errors import ObservationError
 from crashloop.slo.estimates import Steps, ratio_interval, sums_in_blocks
 from crashloop.slo.events import COUNTS, SECONDS, in_groups, times_of
-from crashloop.slo.increase import Found, ScrapeWindow, find_growth, notes, resets, window_of
+from crashloop.slo.increase import Found, ScrapeWindow, find_growth, notes, resets, selected, window_of
 from crashloop.slo.measurements import Interval, Lifecycle, Measured, Phase, SliResult
 from crashloop.slo.rows import ConservationSli, GaugeSli, GrowthSli, MovesSli, RatioSli, Selection
 from crashloop.slo.scrapes import ScrapedSeries, Scrapes
@@ -36,7 +36,7 @@ from crashloop.slo.scrapes import ScrapedSeries, Scrapes
 def gauge(sli: GaugeSli, measured: Measured, window: Phase) -> Iterator[SliResult]:
     """One result per node. Raises ObservationError where the gauge, or the phase to compare with, was not scraped."""
     by_node = _series_by_node(sli, measured.scrapes)
-    found = {node: _highest_value(selected, [window]) for node, selected in by_node.items()}
+    found = {node: _highest_value(every, [window]) for node, every in by_node.items()}
     if not any(highest is not None for highest in found.values()):
         raise ObservationError(f"metric {sli.metric!r} of {sli.source} was not scraped in the window.")
     before = [phase for phase in measured.phases if phase.name == sli.relative_to]
@@ -51,23 +51,21 @@ def gauge(sli: GaugeSli, measured: Measured, window: Phase) -> Iterator[SliResul
             if compared is None or compared[0] <= 0:
                 raise ObservationError(f"metric {sli.metric!r} has no value above 0 in phase {sli.relative_to}.")
             value /= compared[0]
-        yield SliResult(value=value, samples=scrapes, group={"node": node}, from_ns=window.from_ns, to_ns=window.to_ns)
+        yield SliResult(value=value, samples=scrapes, group={"node": node})
 
 
 def _series_by_node(sli: GaugeSli, scrapes: Iterable[Scrapes]) -> Mapping[str, list[ScrapedSeries]]:
     """The selected series of each node."""
     found: dict[str, list[ScrapedSeries]] = {}
-    for source in scrapes:
-        for series in source.series if source.source.source == sli.source else ():
-            if series.name == sli.metric and sli.selects(series.labels):
-                found.setdefault(source.node_of(series), []).append(series)
+    for source, series in selected(sli, scrapes):
+        found.setdefault(source.node_of(series), []).append(series)
     return found
 
 
-def _highest_value(selected: Iterable[ScrapedSeries], windows: list[Phase]) -> tuple[float, int] | None:
+def _highest_value(every: Iterable[ScrapedSeries], windows: list[Phase]) -> tuple[float, int] | None:
     """The highest value, and the number of values; None without any."""
     found: list[float] = []
-    for series in selected:
+    for series in every:
         inside = [(each.from_ns <= series.t_ns) & (series.t_ns <= each.to_ns) for each in windows]
         found += series.values[np.logical_or.reduce(inside)].tolist()
     return (max(found), len(found)) if found else None
@@ -84,23 +82,18 @@ def growth_per_event(sli: GrowthSli, measured: Measured, window: Phase) -> Itera
     """
     if not measured.lifecycles:
         raise ObservationError("no lifecycles were recorded, so the number of events is unknown.")
-    selected = [
-        (each, scrapes.node_of(each))
-        for scrapes in measured.scrapes
-        for each in scrapes.series
-        if scrapes.source.source == sli.source and each.name == sli.metric and sli.selects(each.labels)
-    ]
-    if not selected:
+    found = list(selected(sli, measured.scrapes))
+    if not found:
         raise ObservationError(f"metric {sli.metric!r} of {sli.source} was not scraped in the window.")
     third = (window.to_ns - window.from_ns) / 3
-    for series, node in selected:
+    for source, series in found:
         share = (series.t_ns - window.from_ns) / third
         first, last = (series.values[(begin <= share) & (share <= begin + 1)] for begin in (0, 2))
         if min(len(first), len(last)) < THIRD_HAS:
             raise ObservationError(
                 f"metric {sli.metric!r} of {sli.source} has fewer than {THIRD_HAS} scrapes in a third."
             )
-        places = (times_of(sli.per, measured, node) - window.from_ns) / third
+        places = (times_of(sli.per, measured, source.node_of(series)) - window.from_ns) / third
         # The medians stand for the middles of their thirds.
         between = int(((places >= 0.5) & (places < 2.5)).sum())
         if not between:
@@ -109,8 +102,6 @@ def growth_per_event(sli: GrowthSli, measured: Measured, window: Phase) -> Itera
             value=float(np.median(last) - np.median(first)) / between,
             samples=int(((places >= 0) & (places < 3)).sum()),
             group=dict(series.labels),
-            from_ns=window.from_ns,
-            to_ns=window.to_ns,
         )
 
 
@@ -125,7 +116,7 @@ def ratio(sli: RatioSli, measured: Measured, window: Phase) -> SliResult:
     idle = _idle_per_s(sli, measured)
     counted: list[Steps] = []
     for source in found:
-        times = np.asarray(source.scrapes.t_ns[source.window.first : source.window.last + 1], dtype=np.int64)
+        times = source.times_ns
         rate = idle.get(source.scrapes.source.node, 0.0)
         steps = _growth_by_step(source, len(times)) - rate * np.diff(times) / 1e9
         counts = _events_by_step(sli, measured, source.scrapes.source.node, times)
@@ -167,7 +158,7 @@ def _idle_per_s(sli: RatioSli, measured: Measured) -> dict[str, float]:
     for phase in phases:
         for source in find_growth(measured, sli, phase.from_ns, phase.to_ns):
             node = source.scrapes.source.node
-            grown[node] = grown.get(node, 0.0) + sum(growth.total for growth in source.growths)
+            grown[node] = grown.get(node, 0.0) + source.total
             seconds[node] = seconds.get(node, 0.0) + source.window.seconds
     return {node: total / seconds[node] for node, total in grown.items()}
 
@@ -195,8 +186,6 @@ def moves(sli: MovesSli, measured: Measured, window: Phase) -> SliResult:
     return SliResult(
         value=float(len(missing) + len(still)),
         samples=int(((restarts >= window.from_ns) & (restarts < window.to_ns)).sum()),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         notes=(*(f"{name} does not exist." for name in missing), *(f"{name} did not move." for name in still)),
     )
 
@@ -250,7 +239,7 @@ def conservation(sli: ConservationSli, measured: Measured, window: Phase) -> lis
         unstarted = sum(_between(sorted(each), begin, end) for pod in of_node for each in pod.unstarted_ns.values())
         unseen = sum(sum(pod.unseen_starts.values()) + _due_unseen(pod) for pod in of_node)
         anew = resets(source.scrapes, COUNTER.metric, source.window)
-        counted = round(sum(growth.total for growth in source.growths))
+        counted = round(source.total)
         said = tuple(_disagreeing(of_node))
         differ = max(inside - counted, counted - inside - unseen, 0)
         proven = 0 if anew else max(0, differ - near - unstarted)

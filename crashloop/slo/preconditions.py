@@ -4,14 +4,14 @@ Facts of the load itself (Measured.facts) override those computed here. Of serve
 these let them answer the steady demand.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from crashloop.errors import ObservationError
 from crashloop.slo.increase import growths, window_of
 from crashloop.slo.measurements import Measured, Phase, ServedPod
-from crashloop.slo.scrapes import Labels, sample_of
+from crashloop.slo.scrapes import sample_of
 from crashloop.slo.servers import SERVER_FIGURES, last_burst_ns
 
 
@@ -163,42 +163,41 @@ def _cores(measured: Measured, _phase: Phase) -> float | None:
 
 
 def _harness_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _cpu_spent_s(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
+    spent = _cpu_spent_s(measured, phase, *COMPONENTS)
     node = spent.get("kubelet", 0.0) + spent.get("runtime", 0.0)
     return spent["harness"] / node if node > 0 and "harness" in spent else None
 
 
 def _busy_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    spent = _cpu_spent_s(measured, phase, *HOST)
     total = sum(spent.values())
     return 1 - spent.get("idle", 0.0) / total if total > 0 else None
 
 
 def _cluster_share(measured: Measured, phase: Phase) -> float | None:
-    spent = _cpu_spent_s(measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", ""))
-    busy = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", "")).get(
-        "busy", 0.0
-    )
+    spent = _cpu_spent_s(measured, phase, *COMPONENTS)
+    busy = _cpu_spent_s(measured, phase, *HOST).get("busy", 0.0)
     return sum(cpu_s for component, cpu_s in spent.items() if component != "harness") / busy if busy > 0 else None
 
 
 def _foreign_share(measured: Measured, phase: Phase) -> float | None:
-    components = _cpu_spent_s(
-        measured, phase, "component_cpu_seconds_total", lambda labels: labels.get("component", "")
-    )
-    host = _cpu_spent_s(measured, phase, "host_cpu_seconds_total", lambda labels: labels.get("mode", ""))
+    components, host = (_cpu_spent_s(measured, phase, *each) for each in (COMPONENTS, HOST))
     total = sum(host.values())
     if not components or total <= 0:
         return None
     return max(0.0, host.get("busy", 0.0) - sum(components.values())) / total
 
 
-def _cpu_spent_s(measured: Measured, phase: Phase, name: str, key: Callable[[Labels], str]) -> dict[str, float]:
-    spent: dict[str, float] = {}
+COMPONENTS, HOST = ("component_cpu_seconds_total", "component"), ("host_cpu_seconds_total", "mode")
+"""Counters of CPU seconds, and the label that says whose or which."""
+
+
+def _cpu_spent_s(measured: Measured, phase: Phase, name: str, label: str) -> dict[str, float]:
+    spent: defaultdict[str, float] = defaultdict(float)
     for scrapes in measured.scrapes:
         window = window_of(scrapes, phase.from_ns, phase.to_ns) if scrapes.source.source == "processes" else None
         for growth in growths(scrapes, name, window) if window else ():
-            spent[key(growth.labels)] = spent.get(key(growth.labels), 0.0) + growth.total
+            spent[growth.labels.get(label, "")] += growth.total
     return spent
 
 

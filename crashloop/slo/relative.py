@@ -53,14 +53,12 @@ def relative(row: SloRow, sli: RelativeSli, measured: Measured, window: Phase, r
         other = _figure_alone(row, sli, measured, against, results)
         place, samples = f"in phase {against.label}", min(mine.samples, other.samples)
     if mine.value is None or other.value is None:
-        return SliResult(value=None, samples=samples, from_ns=window.from_ns, to_ns=window.to_ns)
+        return SliResult(value=None, samples=samples)
     value, spread = _COMPARE[sli.by](mine.value, mine.interval, other.value, other.interval, sli.unit)
     return SliResult(
         value=value,
         interval=spread,
         samples=samples,
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         compared=f"It is {number(mine.value)} {sli.unit}, and {number(other.value)} {sli.unit} {place}.",
         notes=(*mine.notes, *other.notes),
     )
@@ -177,8 +175,6 @@ def kinds(sli: KindsSli, measured: Measured, window: Phase) -> SliResult:
     return SliResult(
         value=float(len(only)),
         samples=round(min(sum(mine.values()), sum(others.values()))),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
         notes=(*only, *lacks, *lack_too),
     )
 
@@ -240,8 +236,6 @@ def recovery(row: SloRow, sli: RecoverySli, measured: Measured, window: Phase) -
         value=value,
         samples=len(starts),
         compared=_recovery_in_words(starts, recovered, len(slow), words, load),
-        from_ns=window.from_ns,
-        to_ns=window.to_ns,
     )
 
 

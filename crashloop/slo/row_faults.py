@@ -1,7 +1,7 @@
 """Reads SLO rows; an error names file, row, field and value."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -199,18 +199,20 @@ def _names(row: SloRow) -> Iterator[str]:
             yield from _known("metrics", name, SOURCES.get(sli.source, ()))
         if not sli.metrics:
             yield "metrics is empty"
-    if isinstance(sli, SampleSli):
-        yield from _known("of", sli.of, SAMPLES)
-    if isinstance(sli, ShareSli):
-        yield from _known("of", sli.of, SHARES)
-    if isinstance(sli, RateSli):
-        yield from _known("of", sli.of, COUNTS)
-    if isinstance(sli, RatioSli):
-        yield from _known("per", sli.per, (*COUNTS, SECONDS))
-    if isinstance(sli, GrowthSli):
-        yield from _known("per", sli.per, COUNTS)
-    if isinstance(sli, ServedSli):
-        yield from _known("of", sli.of, SERVER_FIGURES)
+    if type(sli) in _KNOWN:
+        field, known = _KNOWN[type(sli)]
+        yield from _known(field, getattr(sli, field), known)
+
+
+_KNOWN: Mapping[type, tuple[str, Collection[str]]] = {
+    SampleSli: ("of", SAMPLES),
+    ShareSli: ("of", SHARES),
+    RateSli: ("of", COUNTS),
+    RatioSli: ("per", (*COUNTS, SECONDS)),
+    GrowthSli: ("per", COUNTS),
+    ServedSli: ("of", SERVER_FIGURES),
+}
+"""The field of an SLI that names what it counts, and the names that there are."""
 
 
 def _compared(sli: RelativeSli) -> Iterator[str]:

@@ -257,7 +257,7 @@ def _cpu_of_free(pod: ServedPod, measured: Measured, window: Phase) -> ServerVal
     """Share of the host's CPU that the pod used, of what nobody else did."""
     used_s = _cpu(pod, measured, window).value * window.seconds
     idle = Selection(metric="host_cpu_seconds_total", source="processes", where={"mode": ("idle",)})
-    idle_s = sum(growth.total for found in find_growth(measured, idle, *_ends_of(window)) for growth in found.growths)
+    idle_s = sum(each.total for each in find_growth(measured, idle, *_ends_of(window)))
     return ServerValue(100 * used_s / (used_s + idle_s) if used_s else 0.0)
 
 
@@ -271,8 +271,7 @@ def _probe_latency(pod: ServedPod, measured: Measured, window: Phase) -> ServerV
 
 def grown(measured: Measured, pod: ServedPod, counter: Selection, from_ns: int, to_ns: int) -> float:
     """Growth of a counter of the pod."""
-    founds = find_growth(measured, of_pod(counter, pod), from_ns, to_ns)
-    return sum(growth.total for found in founds for growth in found.growths)
+    return sum(each.total for each in find_growth(measured, of_pod(counter, pod), from_ns, to_ns))
 
 
 def of_pod(counter: Selection, pod: ServedPod) -> Selection:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from crashloop.report.stress.load import FIGURES
 from crashloop.report.stress.results import Comparison
 from crashloop.slo.compare import BASELINE, TREATMENT, Block, Effect, compare, decided
 from crashloop.slo.events import in_groups
@@ -15,34 +16,22 @@ from crashloop.stress.plan import StressPlan
 from crashloop.stress.profile import BOTH, StressNode, host_of
 from crashloop.stress.requirements import MOST_FOREIGN
 
-
-class ComparedFigure(NamedTuple):
-    """A figure of a block, and its words."""
-
-    figure: str
-    words: str
-    unit: str
-    of_node: bool = True
-    """Whether it is of the block's node alone, so that blocks of both arms can be measured at once."""
-
-
-COMPARED = (
-    ComparedFigure("restarts_per_s", "restarts", "restarts/s"),
-    ComparedFigure("requests_per_restart", "API requests of the kubelet per restart", "requests/restart"),
-    ComparedFigure("kubelet_cpu_s_per_restart", "CPU of the kubelet per restart", "CPU s/restart"),
-    ComparedFigure("runtime_cpu_s_per_restart", "CPU of the runtime per restart", "CPU s/restart"),
-    ComparedFigure("kubelet_requests_per_s", "API requests of the kubelet", "requests/s"),
-    ComparedFigure("apiserver_requests_per_s", "requests to the API server", "requests/s", of_node=False),
-    ComparedFigure("kubelet_cpu_cores", "CPU of the kubelet", "cores"),
-    ComparedFigure("runtime_cpu_cores", "CPU of the runtime", "cores"),
-    ComparedFigure("apiserver_cpu_cores", "CPU of the API server", "cores", of_node=False),
-    ComparedFigure("kubelet_memory_mib", "memory of the kubelet", "MiB"),
-    ComparedFigure("lateness_p50_s", "restart lateness, median of a block", "s"),
-)
-"""In the order of display."""
-
-COMPARABLE = frozenset(each.figure for each in COMPARED)
-
+COMPARED: Mapping[str, str] = {
+    "restarts_per_s": "restarts",
+    "requests_per_restart": "API requests of the kubelet per restart",
+    "kubelet_cpu_s_per_restart": "CPU of the kubelet per restart",
+    "runtime_cpu_s_per_restart": "CPU of the runtime per restart",
+    "kubelet_requests_per_s": "API requests of the kubelet",
+    "apiserver_requests_per_s": "requests to the API server",
+    "kubelet_cpu_cores": "CPU of the kubelet",
+    "runtime_cpu_cores": "CPU of the runtime",
+    "apiserver_cpu_cores": "CPU of the API server",
+    "kubelet_memory_mib": "memory of the kubelet",
+    "lateness_p50_s": "restart lateness, median of a block",
+}
+"""What each figure of a block is called, in the order of display."""
+OF_ALL_NODES = ("apiserver_requests_per_s", "apiserver_cpu_cores")
+"""Not of the block's node alone, so that blocks of both arms cannot be measured at once."""
 
 PERCENTILES = (50, 90)
 
@@ -118,19 +107,19 @@ def _effects_on_figures(measured: Sequence[Measurement], seen: ComparedRun, amon
         figures(each.measured.phase, seen.scrapes, seen.lifecycles, seen.targets, node=each.place) for each in blocks
     ]
     at_once = any(each.phase.arm == BOTH for each in measured)
-    for compared in COMPARED:
-        if compared.of_node or not at_once:
-            found = [of_block[compared.figure] for of_block in values]
+    for name, words in COMPARED.items():
+        if name not in OF_ALL_NODES or not at_once:
+            found = [of_block[name] for of_block in values]
             yield compare(
-                compared.words,
+                words,
                 [
                     each.of((value,) if value is not None and value > 0 else ())
                     for each, value in zip(blocks, found, strict=True)
                 ],
                 percentile=None,
-                unit=compared.unit,
+                unit=FIGURES[name].unit,
                 margin=design.margin,
-                primary=compared.figure in design.primary,
+                primary=name in design.primary,
                 among=among,
             )
     starts = [each.of(_startups(each, seen)) for each in blocks]

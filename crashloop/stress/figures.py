@@ -20,7 +20,7 @@ from crashloop.slo.estimates import (
     sums_in_blocks,
 )
 from crashloop.slo.events import SAMPLES, Counted, counted, in_groups
-from crashloop.slo.increase import UnknownMetric, growths, window_of
+from crashloop.slo.increase import UnknownMetric, growths, times_in, window_of
 from crashloop.slo.measurements import Interval, Lifecycle, Measured, Phase, SliResult
 from crashloop.slo.metrics import ratio
 from crashloop.slo.preconditions import FACTS
@@ -109,11 +109,6 @@ def within(times: NDArray[np.int64], from_ns: int, to_ns: int) -> int:
     return int(np.searchsorted(times, to_ns) - np.searchsorted(times, from_ns))
 
 
-def rounded(values: Mapping[str, float | None], digits: int = 6) -> dict[str, float | None]:
-    """Numbers without superfluous digits."""
-    return {name: None if value is None else round(value, digits) for name, value in values.items()}
-
-
 COMPONENTS = ("kubelet", "runtime", "apiserver", "etcd", "harness")
 COSTED = ("kubelet", "runtime", "apiserver")
 """Components whose CPU is also counted per restart."""
@@ -163,7 +158,7 @@ def figures(
     found["harness_share"] = FACTS["harness_cpu_share"].find(host, phase)
     found |= _percentile_figures("startup", "pod-startup", in_groups(pods, HEALTHY), phase, targets)
     found |= _percentile_figures("lateness", "restart-lateness", in_groups(pods, CRASHING), phase, targets)
-    return rounded(found)
+    return {name: None if value is None else round(value, 6) for name, value in found.items()}
 
 
 def per_restart(phase: Phase, scrapes: Sequence[Scrapes], lifecycles: Sequence[Lifecycle]) -> SliResult:
@@ -246,7 +241,7 @@ def _cores_interval(component: str, phase: Phase, scrapes: Sequence[Scrapes]) ->
         found = list(growths(each, "component_cpu_seconds_total", window, labelled(component=component)))
         if not found:
             return None
-        times = np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)
+        times = times_in(each, window)
         steps = np.sum([growth.steps for growth in found], axis=0)
         return ratio_interval(*sums_in_blocks([Steps(times, (steps, np.diff(times) / 1e9))]))
     return None

@@ -369,7 +369,7 @@ def is_stateless(load: AnyLoad) -> bool:
 def has_known_delays(load: AnyLoad) -> bool:
     """Whether exits are the containers' own, so that the model gives the due delay: no kills, no RestartAllContainers.
 
-    Of a template, whether that holds for any life: a probe may have ended one that lasts (crashloop.restarts.unknown_programs).
+    Of a template, whether that holds for any life: a probe may have ended one that lasts (crashloop.restarts.restart).
     """
     if isinstance(load, Crash) and load.own is not None:
         return not load.own.pod.restarts_all and all(load.own.killed_after_s.values())

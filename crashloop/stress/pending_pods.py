@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from crashloop.kube.client import Json
-from crashloop.kube.missing_image import MissingImage, missing_images
+from crashloop.kube.objects import MissingImage, missing_images
 from crashloop.kube.watch import PodObject
 from crashloop.report.text import counted
 from crashloop.stress.loads import load_of

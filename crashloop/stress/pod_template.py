@@ -11,8 +11,17 @@ from typing import Any
 
 import msgspec
 
-from crashloop.spec.killing_probe import KillingProbe, killed_after_s
-from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
+from crashloop.spec.pod import (
+    Action,
+    Container,
+    ContainerKind,
+    KillingProbe,
+    Operator,
+    Pod,
+    RestartPolicy,
+    RestartRule,
+    killed_after_s,
+)
 from crashloop.spec.program import THEIRS
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")

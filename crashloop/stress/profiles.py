@@ -13,7 +13,7 @@ from crashloop.errors import UsageError
 from crashloop.profiles import purpose, read_manifest
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
-from crashloop.stress.comparing import COMPARABLE
+from crashloop.stress.comparing import COMPARED
 from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
 from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
@@ -158,8 +158,8 @@ def _faults_of_comparison(profile: StressProfile) -> Iterator[str]:
     design = profile.comparison
     compares = design.primary or design.alternates or any(stage.arm for stage in profile.stages)
     for name in design.primary:
-        if name not in COMPARABLE:
-            yield f"comparison: primary effect {name!r} is not known; expected some of {', '.join(sorted(COMPARABLE))}."
+        if name not in COMPARED:
+            yield f"comparison: primary effect {name!r} is not known; expected some of {', '.join(sorted(COMPARED))}."
     if compares and arms != ["baseline", "treatment"]:
         yield f"comparison: the nodes have the arms {', '.join(arms) or 'none'}; expected one baseline and one treatment."
     elif compares:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
 from crashloop.report.stress.results import Point, Series, ServedResult
-from crashloop.slo.increase import counted_cpu, growths, window_of
+from crashloop.slo.increase import counted_cpu, growths, times_in, window_of
 from crashloop.slo.measurements import Lifecycle, Measured, Phase, ServedPod
 from crashloop.slo.rows import Selection
 from crashloop.slo.scrapes import Scrapes
@@ -212,7 +212,7 @@ def _growth_by_scrape(
         window = window_of(each, pod.began_ns, pod.ended_ns) if each.source.source == counter.source else None
         found = list(growths(each, counter.metric, window, selects)) if window is not None else []
         if window is not None and found:
-            times = np.asarray(each.t_ns[window.first : window.last + 1], dtype=np.int64)
+            times = times_in(each, window)
             return times, np.sum([growth.steps for growth in found], axis=0)
     return np.zeros(1, dtype=np.int64), np.zeros(0)
 

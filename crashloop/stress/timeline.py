@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crashloop.report.stress.results import Dots, LoadCurve, LoadCurvePoint, Point, Series
 from crashloop.slo.estimates import Histogram, percentile_of
 from crashloop.slo.events import SAMPLES
-from crashloop.slo.increase import growths, window_of
+from crashloop.slo.increase import growths, selected, window_of
 from crashloop.slo.measurements import Lifecycle, Restart
 from crashloop.slo.rows import GrowthSli, HistogramSli, SloRow, Target
 from crashloop.slo.scrapes import Scrapes
@@ -186,18 +186,15 @@ def held(rows: Iterable[SloRow], scrapes: Sequence[Scrapes], *, began_ns: int) -
     for row in rows:
         if not isinstance(row.sli, GrowthSli):
             continue
-        for source in scrapes:
-            if source.source.source != row.sli.source:
-                continue
-            for each in source.series:
-                if each.name == row.sli.metric and row.sli.selects(each.labels) and len(each.values):
-                    words = HELD_IN_WORDS.get(each.name, each.name)
-                    yield Series(
-                        name=f"held, {words}: {each.labels.get('component', '')}",
-                        node=each.labels.get("node") or WHOLE_CLUSTER,
-                        unit=words,
-                        points=points_of((each.t_ns - began_ns) / 1e9, each.values),
-                    )
+        for _, each in selected(row.sli, scrapes):
+            if len(each.values):
+                words = HELD_IN_WORDS.get(each.name, each.name)
+                yield Series(
+                    name=f"held, {words}: {each.labels.get('component', '')}",
+                    node=each.labels.get("node") or WHOLE_CLUSTER,
+                    unit=words,
+                    points=points_of((each.t_ns - began_ns) / 1e9, each.values),
+                )
 
 
 SHOWN_LATENCIES: Mapping[str, str] = {

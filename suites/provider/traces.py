@@ -9,7 +9,7 @@ import psutil
 from pyroute2 import IPRoute
 
 from crashloop.cluster.host_settings import HOST_FOLDERS, KUBELET_WRITES, MADE_BY_DOCKER, RAISED
-from crashloop.cluster.local.layout import LINK_PREFIX
+from crashloop.cluster.local.plan import LINK_PREFIX
 from crashloop.cluster.ownership import ClusterStore
 
 from .docker_traces import docker_traces

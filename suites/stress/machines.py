@@ -13,9 +13,8 @@ import msgspec
 
 from crashloop.cluster.local.bring_up import Machinery
 from crashloop.cluster.local.control_plane import HUB
-from crashloop.cluster.local.layout import MOST_NODES
 from crashloop.cluster.local.namespaces import enter, unwire_node, wire_node
-from crashloop.cluster.local.plan import Blueprint
+from crashloop.cluster.local.plan import MOST_NODES, Blueprint
 from crashloop.cluster.ownership import ClusterStore
 from crashloop.cluster.processes import kill_until_gone, marked_processes
 from suites.stress.started import CRASHLOOP

@@ -9,8 +9,8 @@ from crashloop.cluster.binaries.ensure import check_kubelet, ensure_busybox, ens
 from crashloop.cluster.images import archive_of
 from crashloop.cluster.kind.cluster import ALWAYS, IN_REACH, KindCluster
 from crashloop.cluster.kind.docker import chosen_docker, may_reach
-from crashloop.cluster.kind.image_choice import OWN, Choice
 from crashloop.cluster.kind.kind_file import KindFile, read_kind_file
+from crashloop.cluster.kind.node_image import OWN, Choice
 from crashloop.cluster.kind.plan import (
     IMAGES_OWN,
     Blueprint,
@@ -28,7 +28,7 @@ from crashloop.cluster.processes import sigterm_as_exit
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
 from crashloop.errors import UsageError
-from crashloop.settings import Settings, resolve_settings
+from crashloop.settings import resolve_settings
 
 
 class KindProvider:
@@ -36,8 +36,8 @@ class KindProvider:
 
     name = "kind"
 
-    def __init__(self, *, settings: Settings | None = None, store: ClusterStore | None = None) -> None:
-        self._settings = settings or resolve_settings()
+    def __init__(self, *, store: ClusterStore | None = None) -> None:
+        self._settings = resolve_settings()
         self._store = store or ClusterStore(self._settings.paths.state_dir)
         self.capabilities = ALWAYS | (IN_REACH if may_reach() else frozenset())
 

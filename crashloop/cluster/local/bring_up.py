@@ -21,9 +21,16 @@ from crashloop.cluster.files import last_lines, write_file
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.control_plane import ADMIN, HUB
 from crashloop.cluster.local.credentials import Authority, create_signing_key, self_contained_kubeconfig
-from crashloop.cluster.local.layout import ClusterLayout, Network
 from crashloop.cluster.local.namespaces import HOLDER, enter, wire_hub, wire_node
-from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, NodePlan, ProcessPlan
+from crashloop.cluster.local.plan import (
+    ClusterLayout,
+    ControlPlanePlan,
+    FilePlan,
+    LinkPlan,
+    Network,
+    NodePlan,
+    ProcessPlan,
+)
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
 from crashloop.cluster.prerequisites import slowness
 from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
@@ -98,10 +105,10 @@ class Machinery:
         raise ProcessEnded(f"{subject}: {plan.role} ended{how} while it was starting.\n{log_excerpt(plan)}")
 
 
-def log_excerpt(plan: ProcessPlan, lines: int = 12) -> str:
+def log_excerpt(plan: ProcessPlan) -> str:
     """The last lines of a process's log, introduced."""
     path = Path(plan.log)
-    text = "\n".join(f"  {line[:400]}" for line in last_lines(path, lines).splitlines())
+    text = "\n".join(f"  {line[:400]}" for line in last_lines(path).splitlines())
     return f"Last lines of {path.name}:\n{text}"
 
 

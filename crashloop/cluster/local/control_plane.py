@@ -4,8 +4,18 @@ It runs in its own network namespace, so its ports cannot clash with the host's.
 """
 
 from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
-from crashloop.cluster.local.layout import API_PORT, SERVICE_API_ADDRESS, SERVICE_RANGE, ClusterLayout, Network
-from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, FilePlan, ProcessPlan, Programs
+from crashloop.cluster.local.plan import (
+    API_PORT,
+    SERVICE_API_ADDRESS,
+    SERVICE_RANGE,
+    Blueprint,
+    ClusterLayout,
+    ControlPlanePlan,
+    FilePlan,
+    Network,
+    ProcessPlan,
+    Programs,
+)
 from crashloop.spec.control_plane import component_flags
 
 HUB = "hub"

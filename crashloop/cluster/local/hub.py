@@ -22,9 +22,8 @@ from crashloop.cluster.files import write_file
 from crashloop.cluster.images import layer_of, registry_images
 from crashloop.cluster.local.bring_up import Admin, Machinery, RequestFailed, accepts
 from crashloop.cluster.local.control_plane import HUB, control_plane_plan
-from crashloop.cluster.local.layout import REGISTRY_PORT, STATE_METRICS_PORT
 from crashloop.cluster.local.namespaces import set_cable
-from crashloop.cluster.local.plan import Blueprint, ProcessPlan
+from crashloop.cluster.local.plan import REGISTRY_PORT, STATE_METRICS_PORT, Blueprint, ProcessPlan
 from crashloop.cluster.processes import signal_daemon, wait_gone
 from crashloop.cluster.provider import RegistryOffer, RegistryRequest
 from crashloop.errors import ClusterError

@@ -21,7 +21,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from crashloop.cluster import processes
 from crashloop.cluster.host_settings import HOST_FOLDERS
-from crashloop.cluster.local.layout import Network
+from crashloop.cluster.local.plan import Network
 from crashloop.errors import PrerequisiteError
 
 T = TypeVar("T")

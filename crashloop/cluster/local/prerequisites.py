@@ -17,9 +17,9 @@ from crashloop.cluster import processes
 from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host, container_limits
 from crashloop.cluster.local.credentials import LONGEST_COMMON_NAME
 from crashloop.cluster.local.kernel_modules import Support, file_system
-from crashloop.cluster.local.layout import LONGEST_SOCKET_PATH, MOST_NODES, ClusterLayout
 from crashloop.cluster.local.namespaces import try_links, try_namespaces
 from crashloop.cluster.local.node import NODE_USER
+from crashloop.cluster.local.plan import LONGEST_SOCKET_PATH, MOST_NODES, ClusterLayout
 from crashloop.cluster.prerequisites import (
     CONTROL_PLANE_INOTIFY,
     MIB,

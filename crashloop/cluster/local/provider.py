@@ -18,7 +18,6 @@ from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.cluster import LocalCluster
 from crashloop.cluster.local.control_plane import control_plane_plan
 from crashloop.cluster.local.credentials import CertificatePlan
-from crashloop.cluster.local.layout import Network, free_network
 from crashloop.cluster.local.namespaces import HOLDER, networks_in_use
 from crashloop.cluster.local.node import node_plan, own_place, with_runtime
 from crashloop.cluster.local.plan import (
@@ -27,9 +26,11 @@ from crashloop.cluster.local.plan import (
     FilePlan,
     Images,
     LinkPlan,
+    Network,
     NodePlan,
     ProcessPlan,
     Programs,
+    free_network,
 )
 from crashloop.cluster.local.prerequisites import (
     HostFacts,

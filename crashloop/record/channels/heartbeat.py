@@ -18,7 +18,7 @@ from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event, Kind
 from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import Json, KubeApi, hang_up, lines
-from crashloop.kube.missing_image import missing_images
+from crashloop.kube.objects import missing_images
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
 from crashloop.record.channels.host import grown

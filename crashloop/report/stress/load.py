@@ -5,7 +5,7 @@ hold is a valid measurement, of good or bad values. Missed and unjudged SLOs are
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from crashloop.report.document import Article, Block, Headline, Listing, Medium, Paragraph, table
 from crashloop.report.standing import Standing
@@ -14,45 +14,57 @@ from crashloop.report.text import config_yaml, counted, node_facts
 from crashloop.slo.estimates import least_samples
 from crashloop.slo.measurements import Interval, SloVerdict
 from crashloop.slo.preconditions import percentage
+from crashloop.slo.rows import Better
 from crashloop.verdict import Outcome
 
+
+class StageFigure(NamedTuple):
+    """The kind of a figure of stages: what it is called, its unit, and how two runs are compared by it."""
+
+    words: str
+    unit: str = ""
+    """Empty: none, or it is nowhere compared."""
+    better: Better | None = None
+    """Which of two values is better under the same load; None: it is shown, and not compared."""
+    percentile: int | None = None
+    samples: str = ""
+    """The figure with the number of events that a percentile is of."""
+
+
 FIGURES = {
-    "restarts_per_s": "restarts/s",
-    "requests_per_restart": "API requests of the kubelets per restart",
-    "kubelet_cpu_s_per_restart": "CPU of the kubelets per restart (s)",
-    "runtime_cpu_s_per_restart": "CPU of the runtimes per restart (s)",
-    "apiserver_cpu_s_per_restart": "CPU of the API server per restart (s)",
-    "lateness_p50_s": "restart lateness p50 (s)",
-    "lateness_p99_s": "restart lateness p99 (s)",
-    "lateness_samples": "restarts with a known delay, done or overdue",
-    "lateness_open": "restarts still open",
-    "startup_p50_s": "start-up of healthy pods p50 (s)",
-    "startup_p99_s": "start-up of healthy pods p99 (s)",
-    "startup_samples": "healthy pods, started or overdue",
-    "startup_open": "healthy pods not started yet",
-    "kubelet_requests_per_s": "API requests/s of the kubelets",
-    "apiserver_requests_per_s": "API requests/s of all clients",
-    "kubelet_cpu_cores": "CPU of the kubelets (cores)",
-    "runtime_cpu_cores": "CPU of the runtimes (cores)",
-    "apiserver_cpu_cores": "CPU of the API server (cores)",
-    "etcd_cpu_cores": "CPU of etcd (cores)",
-    "harness_cpu_cores": "CPU of this harness (cores)",
-    "harness_share": "harness / (kubelets + runtimes)",
-    "host_busy_share": "host CPU busy",
-    "foreign_cpu_share": "host CPU taken by others",
-    "kubelet_memory_mib": "memory of the kubelets, highest (MiB)",
-    "runtime_memory_mib": "memory of the runtimes, highest (MiB)",
+    "restarts_per_s": StageFigure("restarts/s", "restarts/s", Better.HIGHER),
+    "requests_per_restart": StageFigure("API requests of the kubelets per restart", "requests/restart", Better.LOWER),
+    "kubelet_cpu_s_per_restart": StageFigure("CPU of the kubelets per restart (s)", "CPU s/restart"),
+    "runtime_cpu_s_per_restart": StageFigure("CPU of the runtimes per restart (s)", "CPU s/restart"),
+    "apiserver_cpu_s_per_restart": StageFigure("CPU of the API server per restart (s)"),
+    "lateness_p50_s": StageFigure("restart lateness p50 (s)", "s", Better.LOWER, 50, "lateness_samples"),
+    "lateness_p99_s": StageFigure("restart lateness p99 (s)", "s", Better.LOWER, 99, "lateness_samples"),
+    "lateness_samples": StageFigure("restarts with a known delay, done or overdue"),
+    "lateness_open": StageFigure("restarts still open"),
+    "startup_p50_s": StageFigure("start-up of healthy pods p50 (s)", "s", Better.LOWER, 50, "startup_samples"),
+    "startup_p99_s": StageFigure("start-up of healthy pods p99 (s)", "s", Better.LOWER, 99, "startup_samples"),
+    "startup_samples": StageFigure("healthy pods, started or overdue"),
+    "startup_open": StageFigure("healthy pods not started yet"),
+    "kubelet_requests_per_s": StageFigure("API requests/s of the kubelets", "requests/s"),
+    "apiserver_requests_per_s": StageFigure("API requests/s of all clients", "requests/s"),
+    "kubelet_cpu_cores": StageFigure("CPU of the kubelets (cores)", "cores", Better.LOWER),
+    "runtime_cpu_cores": StageFigure("CPU of the runtimes (cores)", "cores", Better.LOWER),
+    "apiserver_cpu_cores": StageFigure("CPU of the API server (cores)", "cores", Better.LOWER),
+    "etcd_cpu_cores": StageFigure("CPU of etcd (cores)"),
+    "harness_cpu_cores": StageFigure("CPU of this harness (cores)"),
+    "harness_share": StageFigure("harness / (kubelets + runtimes)"),
+    "host_busy_share": StageFigure("host CPU busy"),
+    "foreign_cpu_share": StageFigure("host CPU taken by others"),
+    "kubelet_memory_mib": StageFigure("memory of the kubelets, highest (MiB)", "MiB"),
+    "runtime_memory_mib": StageFigure("memory of the runtimes, highest (MiB)"),
 }
 """In the order of display."""
-
-_SAMPLES = {"lateness_p99_s": "lateness_samples", "startup_p99_s": "startup_samples"}
-"""The figures with the number of events that a p99 is of."""
 
 
 def is_a_highest(name: str, figures: Mapping[str, float | None]) -> bool:
     """Whether a figure is a p99 of so few events that it is their highest."""
-    samples = figures.get(_SAMPLES.get(name, ""))
-    return samples is not None and samples < least_samples(99)
+    samples = figures.get(FIGURES[name].samples)
+    return FIGURES[name].percentile == 99 and samples is not None and samples < least_samples(99)
 
 
 def stage_figure_text(name: str, figures: Mapping[str, float | None]) -> str:
@@ -61,7 +73,7 @@ def stage_figure_text(name: str, figures: Mapping[str, float | None]) -> str:
     shown = figure_text(name, value)
     if value is None or not is_a_highest(name, figures):
         return shown
-    return f"{shown} (highest of {figures[_SAMPLES[name]]:.0f})"
+    return f"{shown} (highest of {figures[FIGURES[name].samples]:.0f})"
 
 
 def figure_text(name: str, value: float | None) -> str:
@@ -92,8 +104,8 @@ def stage_rows(results: StressResults) -> Iterator[tuple[str, tuple[str, ...]]]:
     stages = results.stages
     yield "users", tuple(", ".join(f"{count} {name}" for name, count in each.users.items()) for each in stages)
     yield "measured for (s)", tuple(f"{each.to_s - each.from_s:.0f}" for each in stages)
-    for name, words in FIGURES.items():
-        yield words, tuple(stage_figure_text(name, each.figures) for each in stages)
+    for name, kind in FIGURES.items():
+        yield kind.words, tuple(stage_figure_text(name, each.figures) for each in stages)
 
 
 FAR = 100.0

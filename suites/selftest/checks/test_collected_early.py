@@ -1,6 +1,6 @@
 """Garbage collection counts a container that was created and does not run yet, and removes the exit that a restart goes by."""
 
-from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.judge import run_checkers
 from crashloop.history.event import Kind
 from crashloop.model.variants import TWO_FREE_AFTER_KILLS
 from crashloop.spec.pod import Probe

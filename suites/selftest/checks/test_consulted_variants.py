@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.judge import run_checkers
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import DOCUMENTED, VARIANTS, Consulted

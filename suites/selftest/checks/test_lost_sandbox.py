@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from crashloop.checks.evaluate import run_checkers
+from crashloop.checks.judge import run_checkers
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,

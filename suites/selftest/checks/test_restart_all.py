@@ -5,8 +5,7 @@ from functools import cache
 
 import pytest
 
-from crashloop.checks.evaluate import run_checkers
-from crashloop.checks.judge import judge
+from crashloop.checks.judge import judge, run_checkers
 from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel, Kind
 from crashloop.model.lives import Lived

@@ -5,20 +5,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from typer.testing import CliRunner, Result
 
-from crashloop.cli import app
 from crashloop.cli.suites import judged_run
 from crashloop.errors import UsageError
 from crashloop.report.results import Results
 from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
-from suites.selftest.kit.comparison_example import NEWER, OLDER, ON_KIND
+from suites.selftest.kit.comparison_example import NEWER, OLDER, ON_KIND, crashloop
 from suites.selftest.kit.report_example import INFO, PLAN
-
-
-def crashloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture

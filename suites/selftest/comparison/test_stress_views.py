@@ -9,9 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from typer.testing import CliRunner, Result
 
-from crashloop.cli import app
 from crashloop.cli.suites import side_of
 from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.document import comparison_document
@@ -26,8 +24,9 @@ from crashloop.slo.rows import Better
 from crashloop.stress.folder import publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import Outcome
-from suites.selftest.kit.comparison_example import NEWER
+from suites.selftest.kit.comparison_example import NEWER, crashloop
 from suites.selftest.kit.report_example import INFO
+from suites.selftest.kit.snapshots import MarkdownFile, TextFile
 from suites.selftest.kit.stress_comparison_example import (
     AT_REST,
     EXTRA,
@@ -42,7 +41,6 @@ from suites.selftest.kit.stress_comparison_example import (
 )
 from suites.selftest.kit.stress_kit import example_run
 from suites.selftest.report.test_html import HOSTILE, Page
-from suites.selftest.report.test_texts import MarkdownFile, TextFile
 from tools.schemas import schemas
 
 BEFORE = stress_run(run="20261120T160003Z-stress", kubernetes_version="1.36.3")
@@ -131,10 +129,6 @@ def test_json_of_two_stress_runs_keeps_to_its_schema_and_can_be_read_back(compar
     text = msgspec.json.encode(comparison)
     jsonschema.Draft202012Validator(schemas()["comparison"]).validate(msgspec.json.decode(text))
     assert msgspec.json.decode(text, type=Comparison) == comparison
-
-
-def crashloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture

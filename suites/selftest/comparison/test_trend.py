@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
-from crashloop.cli import app
 from crashloop.comparison.trend import (
     Departure,
     Trend,
@@ -33,7 +31,7 @@ from crashloop.run.analysis import publish
 from crashloop.rundir import RunDir
 from crashloop.slo.compare import Effect, EffectReading
 from crashloop.slo.measurements import Interval
-from suites.selftest.kit.comparison_example import NEWER, ON_KIND, judged
+from suites.selftest.kit.comparison_example import NEWER, ON_KIND, crashloop, judged
 from suites.selftest.kit.report_example import INFO
 from suites.selftest.kit.stress_comparison_example import stage, stress_run
 
@@ -209,10 +207,6 @@ def test_steady_runs_and_too_few_of_them_have_exit_code_0() -> None:
     assert trend_document(of_conformance(*many(NEWER, 10))).headline.label == "STEADY"
     few = trend_document(of_conformance(*many(NEWER, 3)))
     assert (few.headline.label, few.exit_code) == ("TOO FEW RUNS", 0)
-
-
-def crashloop(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture

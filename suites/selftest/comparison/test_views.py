@@ -18,8 +18,8 @@ from crashloop.report.markdown import MAX_TABLE_BYTES, to_markdown
 from crashloop.report.terminal import render
 from crashloop.verdict import Outcome
 from suites.selftest.kit.comparison_example import NEWER, OLDER, ON_KIND, RUNS, edited, judged, to
+from suites.selftest.kit.snapshots import MarkdownFile, TextFile
 from suites.selftest.report.test_html import HOSTILE, Page
-from suites.selftest.report.test_texts import MarkdownFile, TextFile
 from tools.schemas import schemas
 
 COMPARISON = compare(judged(OLDER), judged(NEWER))

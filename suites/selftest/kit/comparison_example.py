@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from typer.testing import CliRunner, Result
 
+from crashloop.cli import app
 from crashloop.comparison.comparison import compare
 from crashloop.comparison.document import comparison_document, matrix_document
 from crashloop.comparison.matrix import matrix_of
@@ -126,3 +128,8 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     (folder / "comparison.html").write_text(to_html(comparison_document(compare(judged(OLDER), judged(NEWER)))))
     (folder / "matrix.html").write_text(to_html(matrix_document(matrix_of(RUNS))))
+
+
+def crashloop(*arguments: object) -> Result:
+    """A command, in this process."""
+    return CliRunner().invoke(app, [str(each) for each in arguments])

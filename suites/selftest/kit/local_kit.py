@@ -1,9 +1,8 @@
 """A blueprint of a local cluster whose paths are placeholders."""
 
 from crashloop.cluster.kubelets import KubeletProgram
-from crashloop.cluster.local.layout import Network
 from crashloop.cluster.local.node import node_plan, own_place
-from crashloop.cluster.local.plan import Blueprint, Images, NodePlan, Programs
+from crashloop.cluster.local.plan import Blueprint, Images, Network, NodePlan, Programs
 from crashloop.spec.profile import KubeletProfile
 
 PROGRAMS = Programs(

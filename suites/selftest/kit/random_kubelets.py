@@ -5,9 +5,9 @@ from random import Random
 from typing import NamedTuple
 
 from crashloop.checks.checker import Holds
-from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.finding import Checked
 from crashloop.checks.integrity import obstacles, pod_obstacles
+from crashloop.checks.judge import run_checkers
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import as_shipped

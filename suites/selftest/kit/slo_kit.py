@@ -115,3 +115,11 @@ def started(asked_s: float, took_s: float | None, *, seen_until_s: float = 100, 
 
 def row(sli: Mapping[str, Any], target: Mapping[str, Any], **more: Any) -> SloRow:
     return row_of({"id": "made-up", "sli": sli, "target": target, "definition": "d", "source": "s", **more})
+
+
+def cpu(component: str) -> tuple[str, Labels]:
+    return "component_cpu_seconds_total", (("component", component), ("node", ""))
+
+
+def host(mode: str) -> tuple[str, Labels]:
+    return "host_cpu_seconds_total", (("mode", mode),)

@@ -12,8 +12,7 @@ import yaml
 from crashloop.errors import UsageError
 from crashloop.kube.answers import ApiUnreachable
 from crashloop.kube.client import KubeApi
-from crashloop.kube.kubeconfig import DIRECT
-from crashloop.kube.proxy import proxy_of_environment
+from crashloop.kube.kubeconfig import DIRECT, proxy_of_environment
 from crashloop.stress.generator import load_access
 from suites.selftest.kit.tls_peer import NAME, TlsPeer, serving
 

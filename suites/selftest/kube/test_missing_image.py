@@ -2,7 +2,7 @@
 
 import pytest
 
-from crashloop.kube.missing_image import MissingImage, missing_for_all, missing_images
+from crashloop.kube.objects import MissingImage, missing_for_all, missing_images
 from suites.selftest.kit.kube_peer import Json
 
 RUNNING: Json = {"running": {}}

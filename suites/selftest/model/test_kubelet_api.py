@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.model.config import Curve, Refusal, effective_curve
-from crashloop.model.gates import GATES, known
-from crashloop.model.kubelet_api import kubelet_api
+from crashloop.model.gates import GATES, known, kubelet_api
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import PINNED, RELEASES, KubernetesVersion
 from tools.kubelet_api import GATE_FILES, at_version

@@ -7,8 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from crashloop.pods.manifest import config_manifest, ephemeral_containers, pod_manifest, pull_policy
-from crashloop.pods.owners import job_manifest
+from crashloop.pods.manifest import config_manifest, ephemeral_containers, job_manifest, pod_manifest, pull_policy
 from crashloop.spec.dependency import ConfigKind, ConfigObject, PullPolicy, RegistryImage, Variable
 from crashloop.spec.owner import Job
 from crashloop.spec.pod import (

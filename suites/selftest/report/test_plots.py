@@ -11,19 +11,24 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from crashloop.report.chart import Scale, ordinal_ticks, scale_for
-from crashloop.report.curves import PlottedCurve, ReportedDelay, curve_in_words, delay_in_words
-from crashloop.report.panels import HEIGHT, LEFT, RIGHT, TOP, WIDTH, curve_svg, shared_scale
+from crashloop.report.curves import (
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    PlottedCurve,
+    ReportedDelay,
+    curve_in_words,
+    curve_svg,
+    delay_in_words,
+    shared_scale,
+)
 from crashloop.report.standing import Standing
 from suites.selftest.kit.report_example_delays import KUBELET_RESTART, LIVENESS, MAX_1S, REDUCED, SKEW_NATURAL, TWO
-
-
-class SvgFile(SingleFileSnapshotExtension):
-    """Golden pictures, unstyled: colours are the page's."""
-
-    file_extension = "svg"
+from suites.selftest.kit.snapshots import SvgFile
 
 
 def curve_of(rows: Sequence[Mapping[str, object]]) -> PlottedCurve:

@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from crashloop.report.causes import causes_by_verdict, causes_of
 from crashloop.report.conformance import conformance_document
@@ -20,20 +19,9 @@ from crashloop.report.terminal import render
 from crashloop.report.text import evidence_text, lines_text, printable, seconds, took
 from crashloop.verdict import Evidence, Outcome, Verdict, VerdictMode
 from suites.selftest.kit.report_example import VERDICTS, example_results
+from suites.selftest.kit.snapshots import MarkdownFile, TextFile, XmlFile
 
 HOSTILE = "</td><script>alert(1)</script> | `x` [a](http://b) <!-- ]]> & \x1b[2J\x00 \u202egnp.exe\n| new | row |"
-
-
-class MarkdownFile(SingleFileSnapshotExtension):
-    file_extension = "md"
-
-
-class XmlFile(SingleFileSnapshotExtension):
-    file_extension = "xml"
-
-
-class TextFile(SingleFileSnapshotExtension):
-    file_extension = "txt"
 
 
 def hostile(outcome: Outcome = Outcome.FAIL) -> Verdict:

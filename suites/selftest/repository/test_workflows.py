@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from crashloop.cluster.kind.image_choice import OWN, version_in_tag
+from crashloop.cluster.kind.node_image import OWN, version_in_tag
 from crashloop.cluster.providers import LENDING, PROVIDERS
 from crashloop.spec.requirement import OLDEST_RELEASE
 from crashloop.spec.version import KubernetesVersion

@@ -9,7 +9,7 @@ import pytest
 from crashloop.history.recording import Recording
 from crashloop.report.conformance import conformance_document
 from crashloop.report.markdown import to_markdown
-from crashloop.run import control
+from crashloop.run import analysis
 from crashloop.run.analysis import analyze
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement, Plan
@@ -47,7 +47,7 @@ def says(outcome: Outcome) -> Callable[[Plan, str, Recording], tuple[Verdict, ..
 def test_a_control_that_the_evidence_leaves_open_is_said_and_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "judge_recorded", says(Outcome.INCONCLUSIVE))
+    monkeypatch.setattr(analysis, "judge_recorded", says(Outcome.INCONCLUSIVE))
     results = analyze(recorded(tmp_path, CALM))
     assert results.exit_code == ExitCode.OK
     assert results.control is not None
@@ -55,7 +55,7 @@ def test_a_control_that_the_evidence_leaves_open_is_said_and_no_error(
 
 
 def test_a_run_that_does_not_refuse_it_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "judge_recorded", says(Outcome.PASS))
+    monkeypatch.setattr(analysis, "judge_recorded", says(Outcome.PASS))
     results = analyze(recorded(tmp_path, CALM))
     assert results.exit_code == ExitCode.ERROR
     assert results.verdicts[0].findings == (

@@ -7,18 +7,22 @@ from crashloop.slo.measurements import Lifecycle, Measured
 from crashloop.slo.preconditions import FACTS, fact_in_words, facts_of
 from crashloop.slo.scrapes import NodeSample, Scrapes
 from crashloop.stress.costing import costs_of
-from suites.selftest.kit.slo_kit import Labels, Values, crasher, measured, ns, phase, restart, scrapes, started
+from suites.selftest.kit.slo_kit import (
+    Labels,
+    Values,
+    cpu,
+    crasher,
+    host,
+    measured,
+    ns,
+    phase,
+    restart,
+    scrapes,
+    started,
+)
 
 STORM, BASELINE = phase(50, 100, "storm"), phase(0, 50, "baseline")
 TIMES = (0, 50, 100)
-
-
-def cpu(component: str) -> tuple[str, Labels]:
-    return "component_cpu_seconds_total", (("component", component), ("node", ""))
-
-
-def host(mode: str) -> tuple[str, Labels]:
-    return "host_cpu_seconds_total", (("mode", mode),)
 
 
 def processes(**changed: tuple[float, float, float]) -> Scrapes:

@@ -14,20 +14,12 @@ from crashloop.stress.folder import publish_stress
 from crashloop.stress.judging import judge_run
 from crashloop.stress.phases import Measurement
 from crashloop.stress.profile import Stage
-from suites.selftest.kit.slo_kit import Labels, crasher, measured, phase, restart, scrapes
+from suites.selftest.kit.slo_kit import cpu, crasher, host, measured, phase, restart, scrapes
 from suites.selftest.kit.stress_kit import example_run, plan
 
 TIMES = (0, 100, 200, 300)
 REST, EASY, FULL = phase(0, 100, "baseline"), phase(100, 200), phase(200, 300)
 PLAIN = phase(0, 100, "quiet")
-
-
-def cpu(component: str) -> tuple[str, Labels]:
-    return "component_cpu_seconds_total", (("component", component), ("node", ""))
-
-
-def host(mode: str) -> tuple[str, Labels]:
-    return "host_cpu_seconds_total", (("mode", mode),)
 
 
 PROCESSES = scrapes(

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from crashloop.cluster.provider import Cluster, ClusterInfo, ExistingOptions, Node, Survey, SurveyedNode
 from crashloop.errors import UsageError
@@ -26,6 +25,7 @@ from crashloop.stress.run import StressOptions, plan_stress
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.existing_peer import ExistingPeer, serving
 from suites.selftest.kit.existing_peer import node as node_object
+from suites.selftest.kit.snapshots import YamlFile
 
 STORM = StressProfile(
     name="mine",
@@ -37,13 +37,6 @@ STORM = StressProfile(
     },
     stages=(Stage(name="storm", duration_s=60, users={"healthy": 1, "crashers": "full", "reads": 1}),),
 )
-
-
-class YamlFile(SingleFileSnapshotExtension):
-    """One .yaml file a plan."""
-
-    file_extension = "yaml"
-    _write_mode = WriteMode.TEXT
 
 
 def node(name: str, declared: str | None = "max-1s", **more: Any) -> SurveyedNode:

@@ -12,8 +12,8 @@ from zlib import crc32
 import msgspec
 import pytest
 
-from crashloop.checks.evaluate import run_checkers
 from crashloop.checks.everywhere import judge_everywhere
+from crashloop.checks.judge import run_checkers
 from crashloop.checks.judgement import JudgementInput
 from crashloop.deviations import load_deviations
 from crashloop.model.variants import as_shipped

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from crashloop.cluster.kind.plan import (
     IMAGES_OWN,
@@ -21,13 +20,7 @@ from crashloop.cluster.kind.plan import (
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.spec.profile import KubeletProfile, merged
 from suites.selftest.kit.kind_kit import OFFICIAL, blueprint
-
-
-class YamlFile(SingleFileSnapshotExtension):
-    """One .yaml file a configuration."""
-
-    file_extension = "yaml"
-    _write_mode = WriteMode.TEXT
+from suites.selftest.kit.snapshots import YamlFile
 
 
 @pytest.fixture

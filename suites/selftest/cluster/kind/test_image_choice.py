@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.kind.docker import Docker
-from crashloop.cluster.kind.image_choice import Choice, version_in_tag
+from crashloop.cluster.kind.node_image import Choice, version_in_tag
 from crashloop.cluster.kind.plan import Init, NodeImage
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.cluster.local.layout import MOST_NODES, SERVICE_RANGE, free_network
+from crashloop.cluster.local.plan import MOST_NODES, SERVICE_RANGE, free_network
 from crashloop.errors import PrerequisiteError
 
 LONGEST_LINK_NAME = 15

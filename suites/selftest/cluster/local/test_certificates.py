@@ -13,8 +13,8 @@ from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.bring_up import Admin, RequestFailed, Unanswered
 from crashloop.cluster.local.control_plane import ADMIN, control_plane_plan
 from crashloop.cluster.local.credentials import Authority, CertificatePlan
-from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.node import candidate_place, node_plan
+from crashloop.cluster.local.plan import ClusterLayout
 from crashloop.profiles import load_profile
 from crashloop.waiting import WaitTimeout, wait_until
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of

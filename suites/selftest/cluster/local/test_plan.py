@@ -11,9 +11,8 @@ from crashloop.cluster.binaries.components import BinarySet
 from crashloop.cluster.kubelets import KubeletProgram
 from crashloop.cluster.local.bring_up import Machinery
 from crashloop.cluster.local.control_plane import control_plane_plan
-from crashloop.cluster.local.layout import ClusterLayout
 from crashloop.cluster.local.node import node_plan, own_place
-from crashloop.cluster.local.plan import LinkPlan
+from crashloop.cluster.local.plan import ClusterLayout, LinkPlan
 from crashloop.cluster.local.provider import describe_control_plane, describe_node, programs_of
 from crashloop.profiles import load_profile
 from suites.selftest.kit.local_kit import BLUEPRINT, plan_of
