@@ -18,7 +18,7 @@ from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, complete_s, rehearse
 from crashloop.model.variants import as_shipped
-from crashloop.spec.pod import Handler, Pod, Probe
+from crashloop.spec.pod import Handler, Pod, Probe, ProbeKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
@@ -124,7 +124,10 @@ def processes_of(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[Proce
 
 
 def _probed(probe: Probe, from_s: float, to_s: float) -> Iterator[Process]:
-    at_s = from_s + probe.period_s
+    """A startup probe is asked until it succeeds."""
+    at_s, number = from_s + probe.period_s, 0
     while at_s < to_s:
         yield Process(at_s, is_probe=True)
-        at_s += probe.period_s
+        if probe.kind is ProbeKind.STARTUP and not probe.counts_as_failure(probe.answer(number, at_s - from_s)):
+            return
+        at_s, number = at_s + probe.period_s, number + 1
