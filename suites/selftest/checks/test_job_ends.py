@@ -164,3 +164,29 @@ def test_a_job_that_completes_with_one_of_two_pods_is_a_fail() -> None:
     assert told(checked("job-ends", history)) == [
         f"FAIL: the Job was said to be Complete (history line {line}); with 0 failed pods it was to go on."
     ]
+
+
+def test_a_rule_that_names_a_container_is_none_for_another() -> None:
+    """The code is that of the only container, "app"."""
+    for named, due in (("app", True), ("helper", False)):
+        job = Job(backoff_limit=1, fails_on=(3,), fails_on_container=named)
+        history = says(fails(History(scenario(job, 3)), 1.0), 3.0, "Failed", "PodFailurePolicy", failed=1).ends(20)
+        line = history.line_of(Kind.JOB)
+        accused = f"FAIL: the Job was said to be Failed (PodFailurePolicy) (history line {line}); "
+        due_otherwise = [f"{accused}with 1 failed pod it was to go on."]
+        assert told(checked("job-ends", history)) == ([] if due else due_otherwise)
+
+
+def test_a_job_that_completes_long_after_its_limit_was_reached_is_a_fail() -> None:
+    limited = scenario(Job(backoff_limit=1), 42, 0, policy=ON_FAILURE, restarts=1)
+
+    def completed(at_s: float) -> list[str]:
+        history = History(limited).lives("app", (1.0, 2.0, 42), (2.5, at_s, 0), status=False)
+        history.status(2.8, {"app": history.running("app", 1, 2.5)})
+        history.status(at_s + 0.2, {"app": history.exited("app", 1, 2.5, at_s, 0)}, phase="Succeeded")
+        return told(checked("job-ends", says(history, at_s + 1, "Complete", succeeded=1).ends(at_s + 30)))
+
+    assert completed(4.0) == []
+    (finding,) = completed(80.0)
+    assert finding.startswith("FAIL: the Job was said to be Complete, 0 failed and 1 succeeded (history line ")
+    assert finding.endswith("; Failed (BackoffLimitExceeded), 1 failed and 0 succeeded were due.")
