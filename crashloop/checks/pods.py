@@ -19,7 +19,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import first_sign_ns, ran, was_killed
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
@@ -103,7 +103,7 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod that is deleted MUST be gone soon after the end of its containers, which MUST end soon and not begin again.
 
     What exits on SIGTERM has to get that at once, and what ignores it or has a preStop hook may take its grace period, from the
-    last restart of the runtime on; of pods with either only that is judged. Its object may go first. Not judged are static pods,
+    last restart of runtime or kubelet on; of pods with either only that is judged. Its object may go first. Not judged are static pods,
     and pods whose node may have had no control plane.
     """
     stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
@@ -123,7 +123,7 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
             late_s = (until_ns - from_ns) / 1e9
             if late_s > longest_s:
                 lines = tuple(fact.line for fact in (each.begun, each.exit) if fact)
-                after = "its runtime was back" if from_ns > asked_ns else "the deletion of its pod"
+                after = "its runtime and kubelet were back" if from_ns > asked_ns else "the deletion of its pod"
                 ran_on = f"a container ran on for {seconds(late_s)} after {after} {at_lines(lines)}"
                 unseen = None
                 if each.exit is None:
@@ -146,8 +146,8 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
 
 
 def _breaks_off(done: Done) -> bool:
-    """Whether the runtime was away, which breaks off what it was asked to end."""
-    return done.data.action == InterventionKind.RESTART_RUNTIME
+    """Whether the runtime or the kubelet was away: the end of a container is asked for anew, with its whole grace period."""
+    return done.data.action in RESTART_THE_KUBELET | {InterventionKind.RESTART_RUNTIME}
 
 
 def _begun_again(case: Case, pod: PodHistory, asked_ns: int) -> Iterator[Finding]:

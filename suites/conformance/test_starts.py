@@ -174,20 +174,23 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
 
 @requirement("OVH-23")
 def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
+    """Also where its kubelet first sees it deleted, and restarts while it ends."""
+    stubborn = Container(name="stubborn", exit_code_on_term=KILLED)
     yield PodScenario(
         name="deleted-without-a-kubelet",
         profile="max-1s",
-        pod=Pod(containers=(app(HOLDS), app(exits_with(1, times=40), name="crashing"))),
-        until=Until(at_least_s=46),
+        pod=Pod(containers=(app(HOLDS), app(exits_with(1, times=40), name="crashing"), stubborn), grace_s=10),
+        until=Until(at_least_s=60),
         interventions=(
             at(5, InterventionKind.RESTART_KUBELET, down_s=4, wait=False),
             at(7, InterventionKind.DELETE_POD, wait=False),
+            at(14, InterventionKind.RESTART_KUBELET),
         ),
     )
     yield PodScenario(
         name="deleted-by-force-without-a-runtime",
         profile="max-4s",
-        pod=Pod(containers=(app(HOLDS), Container(name="stubborn", exit_code_on_term=KILLED)), grace_s=10),
+        pod=Pod(containers=(app(HOLDS), stubborn), grace_s=10),
         until=Until(at_least_s=56),
         interventions=(
             at(5, InterventionKind.RESTART_RUNTIME, down_s=3, wait=False),

@@ -162,7 +162,7 @@ def test_a_pod_deleted_by_force_that_ends_once_its_runtime_is_back_is_right() ->
 
 def test_a_pod_deleted_by_force_that_runs_on_is_a_fail_if_it_has_outlasted_the_gap() -> None:
     line = by_force(None).line_of(Kind.CREATED, channel=Channel.RUNTIME)
-    ran_on = f"a container ran on for 50 s after its runtime was back (history line {line}); it exits on SIGTERM."
+    ran_on = f"a container ran on for 50 s after its runtime and kubelet were back (history line {line}); it exits on SIGTERM."
     assert told(checked("gone", by_force(None))) == [f"FAIL: {ran_on}"]
     (sentence,) = told(checked("gone", by_force(None, runs_on=False)))
     assert sentence.startswith("INCONCLUSIVE: a container ran on for 50 s ")
