@@ -103,8 +103,8 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod that is deleted MUST be gone soon after the end of its containers, which MUST end soon and not begin again.
 
     What exits on SIGTERM has to get that at once, and what ignores it or has a preStop hook may take its grace period, from the
-    last restart of runtime or kubelet on; of pods with either only that is judged. Its object may go first. Not judged are static pods,
-    and pods whose node may have had no control plane.
+    last restart of runtime or kubelet on; of pods with either only that is judged. Its object may go first. Not judged are static
+    pods, and pods whose node may have had no control plane.
     """
     stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
     for pod in case.pods if case.scenario.control_plane is None else ():
