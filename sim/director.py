@@ -9,7 +9,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
-from crashloop.spec.intervention import Intervention, InterventionKind, down_s, read_after_s
+from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, read_after_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics
 from sim.behaviour import S
@@ -140,7 +140,7 @@ class ScenarioPlayer:
                 else self._request_deletion(at_once=given.get("at_once", False))
             ),
             InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
-            InterventionKind.RENEW_STATIC_POD: lambda given: self.loop.spawn(self._renew(float(given["absent_s"]))),
+            InterventionKind.RENEW_STATIC_POD: lambda given: self.loop.spawn(self._renew(absent_s(given))),
             InterventionKind.DELETE_MIRROR_POD: lambda _: self._delete_mirror(),
             InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
             InterventionKind.CHANGE_OBJECT: lambda given: self._set_object(

@@ -28,7 +28,7 @@ from crashloop.record.pod_progress import DueSignal
 from crashloop.record.pods import Pods
 from crashloop.record.site import KUBELET_ANSWERS_S, RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s, read_after_s
+from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, absent_s, down_s, read_after_s
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import POKE_EVERY_S
@@ -117,7 +117,7 @@ class Interventions:
                 else pods.request_deletion(watched, at_once=bool(given.get("at_once")))
             ),
             InterventionKind.EDIT_STATIC_POD: lambda watched, _: pods.edit(watched),
-            InterventionKind.RENEW_STATIC_POD: lambda watched, given: pods.renew(watched, float(given["absent_s"])),
+            InterventionKind.RENEW_STATIC_POD: lambda watched, given: pods.renew(watched, absent_s(given)),
             InterventionKind.DELETE_MIRROR_POD: lambda watched, _: pods.delete_mirror(watched),
             InterventionKind.CREATE_OBJECT: lambda watched, given: objects.create(watched.scenario, given["object"]),
             InterventionKind.CHANGE_OBJECT: lambda watched, given: objects.change(

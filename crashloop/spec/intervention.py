@@ -107,6 +107,11 @@ def down_s(arguments: Mapping[str, Any] | None) -> float:
     return float((arguments or {}).get("down_s", 0.0))
 
 
+def absent_s(arguments: Mapping[str, Any] | None) -> float:
+    """How long the file of a static pod is absent before it is written again."""
+    return float((arguments or {}).get("absent_s", 1.0))
+
+
 def read_after_s(arguments: Mapping[str, Any] | None) -> float:
     """How long after the request to delete a pod its journals are read, by the arguments of its deletion; 0: before it."""
     return float((arguments or {}).get("read_after_s", 0.0))
