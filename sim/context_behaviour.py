@@ -249,12 +249,18 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     edited_static: str = "in turn"
     """When an edited static pod begins: in turn (after the end of the one before), beside it, or stuck if twice (never, if it was
     edited again meanwhile)."""
+    renewed_static: str = "in turn"
+    """The same of one whose file was removed and written again: in turn, beside, late, or never."""
     forgets_static_init: bool = False
     """States that a static pod has yet to run its init containers whose records were lost when it was restarted."""
     removes_deleted: str = "always"
     """Whether it removes the object of a deleted pod once that has ended: always, or not after a restart (of itself)."""
-    fails_done_at_restart: bool = False
-    """Rejects pods that have succeeded when it is restarted."""
+    ends_deleted_meanwhile: str = "soon"
+    """When it ends a pod that was deleted while it, or the runtime, was away: soon, late, or never."""
+    repeats_kills: bool = True
+    """Ends a container again whose end a restart of the runtime has broken off."""
+    done_at_restart: str = "stays"
+    """What becomes of a pod that has succeeded when it is restarted: stays, rejected, runs (again), or stated (as Running)."""
     signals_waiting_sidecars: bool = True
     """Sends SIGTERM at once to the sidecars of a deleted pod some of whose sidecars have not run."""
 

@@ -9,7 +9,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
-from crashloop.spec.intervention import Intervention, InterventionKind, down_s, read_after_s
+from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, read_after_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics
 from sim.behaviour import S
@@ -137,9 +137,10 @@ class ScenarioPlayer:
             InterventionKind.DELETE_POD: lambda given: (
                 self.loop.spawn(self._delete(read_after_s(given)))
                 if given.get("wait", True)
-                else self._request_deletion()
+                else self._request_deletion(at_once=given.get("at_once", False))
             ),
             InterventionKind.EDIT_STATIC_POD: lambda _: self.loop.spawn(self._edit()),
+            InterventionKind.RENEW_STATIC_POD: lambda given: self.loop.spawn(self._renew(absent_s(given))),
             InterventionKind.DELETE_MIRROR_POD: lambda _: self._delete_mirror(),
             InterventionKind.CREATE_OBJECT: lambda given: self._set_object(given, self._object(given).data),
             InterventionKind.CHANGE_OBJECT: lambda given: self._set_object(
@@ -153,6 +154,7 @@ class ScenarioPlayer:
             InterventionKind.RESTART_RUNTIME: self._restart_runtime,
             InterventionKind.TAKE_NETWORK: lambda _: self.kubelet.take_network(),
             InterventionKind.GIVE_NETWORK: lambda _: self.kubelet.give_network(),
+            InterventionKind.UNLABEL_NODE: lambda _: None,
             InterventionKind.STOP_COMPONENT: lambda _: self.kubelet.cut_off(),
             InterventionKind.START_COMPONENT: self._start_component,
             InterventionKind.CUT_OFF_NODE: lambda _: self.kubelet.cut_off(),
@@ -236,13 +238,22 @@ class ScenarioPlayer:
     def _edit(self) -> Steps:
         raise NotImplementedError("only a static pod has a file to change")
 
+    def _renew(self, absent_s: float) -> Steps:
+        raise NotImplementedError("only a static pod has a file to write again")
+
     def _delete_mirror(self) -> None:
         raise NotImplementedError("only a static pod has a mirror pod")
 
-    def _request_deletion(self) -> None:
-        """The object says so at once; the kubelet acts when it has heard of it. Nobody reads the journals."""
-        self._writer.mark_deleting()
+    def _request_deletion(self, *, at_once: bool) -> None:
+        """The object says so, or goes, at once; the kubelet acts when it has heard of it. Nobody reads the journals."""
         self._unread = True
+        if at_once:
+            self._writer.close()
+            gone_ns = self._writer.delivered_ns + self.host.takes_ms(REQUEST_MS)
+            self.tape.api(gone_ns, Kind.DELETED, {"resource_version": "9999"}, self.pod.uid)
+            self.loop.spawn(self.kubelet.delete(self.pod))
+            return
+        self._writer.mark_deleting()
         if not self.kubelet.connection.lost:
             self.loop.spawn(self._delete())
             return
@@ -284,7 +295,13 @@ class ScenarioPlayer:
     def _restart_runtime(self, arguments: dict[str, Any]) -> None:
         down_ns = self.host.takes_ms(RUNTIME_DOWN_MS) + int(down_s(arguments) * 1e9)
         self.runtime.restart(down_ns)
-        self.tape.gap(Channel.RUNTIME, self.loop.now, self.loop.now + down_ns, "container runtime restarted")
+        since_ns, pod = self.loop.now, self.pod
+
+        def back() -> None:
+            running = [each.container_id for each in pod.alive()]
+            self.tape.gap(Channel.RUNTIME, since_ns, self.loop.now, "container runtime restarted", running)
+
+        self.loop.after(down_ns, back)
 
     def _status_seen(self, pod_uid: str, status: dict[str, Any]) -> None:
         self._completion.take_status(pod_uid, status)

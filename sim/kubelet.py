@@ -23,6 +23,8 @@ from sim.status_manager import Connection, StatusWriter
 from sim.sync import PodSync
 
 LOOK_NS = S // 50
+LATE_NS = 45 * S
+"""How late a faulty kubelet is that is late."""
 
 
 class Turns:
@@ -76,6 +78,7 @@ class Kubelet:
         self.backoffs = self._new_backoffs()
         runtime.kills_hard = behaviour.kills_hard
         runtime.hook_in_grace = behaviour.hook_in_grace
+        runtime.repeats_kills = behaviour.repeats_kills
         runtime.on_change = self._changed
         runtime.on_create = self._created
         runtime.on_start = self._started
@@ -202,8 +205,18 @@ class Kubelet:
         """Take a pod down for good; one that was rejected is down."""
         if self.behaviour.deletion_forgets:
             self.backoffs.clear()
-        if self._pods.pop(pod.uid, None) is not None:
-            yield from self._syncs[pod.uid].delete()
+        if self._pods.pop(pod.uid, None) is None:
+            return
+        meanwhile = not self.up or self.runtime.is_away
+        while not self.up or (meanwhile and self.behaviour.ends_deleted_meanwhile == "never"):
+            yield LOOK_NS
+        if meanwhile and self.behaviour.ends_deleted_meanwhile == "late":
+            yield LATE_NS
+        yield from self._syncs[pod.uid].delete()
+
+    def forget(self, pod: SimPod) -> None:
+        """A pod that has gone is not known any more: one of the same uid is new."""
+        del self._syncs[pod.uid]
 
     def updated(self, pod: SimPod) -> None:
         """The pod's object changed."""
@@ -255,9 +268,18 @@ class Kubelet:
             if pod.is_static:
                 self._meddle_with_static(pod, writer)
             self._meddle_with_reset(pod)
-            if self.behaviour.fails_done_at_restart and writer.written.get("phase") == "Succeeded":
-                writer.state({**writer.written, "phase": "Failed", "reason": "OutOfpods"})
-                sync.worker.halt()
+            if writer.written.get("phase") == "Succeeded":
+                match self.behaviour.done_at_restart:
+                    case "rejected":
+                        writer.state({**writer.written, "phase": "Failed", "reason": "OutOfpods"})
+                        sync.worker.halt()
+                    case "runs":
+                        sync.worker.halt()
+                        for each in pod.regulars:
+                            self.loop.spawn(self.runtime.start(pod, each, 1, self.configuration.of(pod, each)))
+                    case "stated":
+                        writer.state({**writer.written, "phase": "Running"})
+                        sync.worker.halt()
         if self.behaviour.syncs_in_turn:
             alone = sync.worker.sync
             sync.worker.sync = lambda: self._turns.one_at_a_time(alone())

@@ -19,7 +19,7 @@ from crashloop.spec.scenario import PodScenario
 from sim.behaviour import Behaviour, S
 from sim.director import REQUEST_MS, ScenarioPlayer
 from sim.host import Steps
-from sim.kubelet import Kubelet
+from sim.kubelet import LATE_NS, Kubelet
 from sim.pod import SimPod
 from sim.status_manager import StatusWriter
 
@@ -252,6 +252,7 @@ STATES_MS = (60, 700)
 FORGOTTEN_SHARE = 0.5
 """How often the kubelet comes upon a new mirror pod that it does not know yet, and forgets the pod's status, startTime included:
 pkg/kubelet/status/status_manager.go@v1.37.1 syncPod."""
+HOUSEKEEPING_MS = (0, 2_000)
 RETRY_MS = (10_000, 15_000)
 """Until the kubelet looks again whether an edited static pod may start."""
 
@@ -318,3 +319,21 @@ class StaticPlayer(ScenarioPlayer):
         self._is_ending = False
         if not self._is_stuck:
             self.pod, self._writer = self._create()
+
+    def _renew(self, absent_s: float) -> Steps:
+        """The pod ends, and begins again under its uid when its file is there again and housekeeping has come by."""
+        old, how, back_ns = self.pod, self.kubelet.behaviour.renewed_static, self.loop.now + int(absent_s * S)
+        yield self.host.takes_ms(REQUEST_MS)
+        ending = self.kubelet.delete(old)
+        if how == "beside":
+            self.loop.spawn(ending)
+        else:
+            yield from ending
+            self.kubelet.forget(old)
+        yield max(0, back_ns - self.loop.now) + (LATE_NS if how == "late" else 0) + self.host.takes_ms(HOUSEKEEPING_MS)
+        if how != "never":
+            self.tape.lose_journals(old.uid)
+            self.pod = SimPod(self.scenario.name, old.uid, old.spec, self.loop.now, self.tape)
+            self.pod.is_static, self.pod.on_exit = True, self._exited
+            self._writer = StatusWriter(self.world, self.pod, self.kubelet.connection)
+            self.kubelet.admit(self.pod, self._writer)

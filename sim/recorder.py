@@ -3,7 +3,7 @@
 Of the host it notes clocks, stalls, pressure, waits for a CPU, and control containers.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -183,6 +183,10 @@ class Tape:
         words = f"note {instance.life} {name} {value}"
         self.journal(t_ns, Kind.NOTED, words, pod_uid, instance, name=name, value=value)
 
+    def lose_journals(self, pod_uid: str) -> None:
+        """The pod's volumes are gone, with what nobody has read."""
+        self._journals.pop(pod_uid, None)
+
     def read_journals(self, pod_uid: str, now_ns: int) -> None:
         """The recorder reads the logs of a pod's containers: their journals come all at once."""
         if Channel.JOURNAL in self._missing:
@@ -253,9 +257,10 @@ class Tape:
         data = {"action": action, "arguments": arguments, "outcome": "ok", "index": index, "ended_ns": ended_ns, **more}
         self._add(t_ns, Channel.RECORDER, Kind.INTERVENTION, data=data, received_ns=ended_ns)
 
-    def gap(self, channel: Channel, from_ns: int, to_ns: int, reason: str) -> None:
+    def gap(self, channel: Channel, from_ns: int, to_ns: int, reason: str, running: Sequence[str] = ()) -> None:
         if channel not in self._missing:
-            data = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": True}
+            data: dict[str, Any] = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": True}
+            data |= {"running": list(running)} if running else {}
             self._add(to_ns, Channel.RECORDER, Kind.GAP, data=data)
 
     def seal(self, end_ns: int, reason: str, detail: str = "") -> tuple[Event, ...]:

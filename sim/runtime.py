@@ -21,6 +21,8 @@ PUBLISH_MS = (1, 25)
 REAP_MS = (1, 12)
 TERM_MS = (5, 60)
 LOOK_NS = S // 20
+NEVER_NS = 10_000 * S
+"""Longer than any scenario."""
 SANDBOX_MS = (80, 400)
 REFUSAL = "OCI runtime create failed: no such file or directory"
 
@@ -42,6 +44,8 @@ class Runtime:
         """Whether its kubelet lets no container end by itself."""
         self.hook_in_grace = True
         """Whether its kubelet takes the time of a preStop hook off the grace period."""
+        self.repeats_kills = True
+        """Whether its kubelet ends a container again whose end a restart of the runtime has broken off."""
         self._ids = 0
 
     def create_sandbox(self, pod: SimPod) -> Steps:
@@ -151,7 +155,11 @@ class Runtime:
         elif container.exit_code_on_term == KILLED:
             grace_s = pod.spec.grace_s if grace_s is None else grace_s
             hook_s = min(container.pre_stop_s, grace_s)
+            asked_ns = self.loop.now
             yield (max(grace_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + grace_s) * S
+            while self.ready_ns > asked_ns:
+                asked_ns = self.loop.now
+                yield grace_s * S if self.repeats_kills else NEVER_NS
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
             if container.pre_stop_s:

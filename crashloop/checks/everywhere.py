@@ -49,8 +49,11 @@ def judge_everywhere(
 ) -> Iterator[Verdict]:
     """The verdict of each such requirement on one recorded pod; the requirement of `judgement` itself does not count.
 
-    Of logs nothing is said where none were listed: most providers cannot; nor of a pod that a checker is not about.
+    Of logs nothing is said where none were listed: most providers cannot; nor of a pod that a checker is not about, nor of one
+    that comes again under the uid of the one before.
     """
+    if judgement.scenario.renews_pod:
+        return
     version = kubelet_version(judgement.profile, judgement.version)
     gates = effective_gates(judgement.profile, judgement.version)
     listed = any(pod.log_files for pod in judgement.recording.pods)

@@ -18,8 +18,9 @@ from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import first_sign_ns, ran
-from crashloop.spec.intervention import InterventionKind
+from crashloop.restarts.lives import first_sign_ns, ran, was_killed
+from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
+from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
@@ -99,30 +100,38 @@ SIGNALLED_WITHIN_S = 10.0
     about=lambda scenario: any(each.action == InterventionKind.DELETE_POD for each in scenario.interventions),
 )
 def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A pod that is deleted MUST be gone soon after the end of its containers, and what exits on SIGTERM MUST get that at once.
+    """A pod that is deleted MUST be gone soon after the end of its containers, which MUST end soon and not begin again.
 
-    Not judged are static pods, and pods whose node may have had no control plane; of the second part, what waits for others that
-    ignore SIGTERM or have a preStop hook.
+    What exits on SIGTERM has to get that at once, and what ignores it or has a preStop hook may take its grace period, from the
+    last restart of runtime or kubelet on; of pods with either only that is judged. Its object may go first. Not judged are static
+    pods, and pods whose node may have had no control plane.
     """
     stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
     for pod in case.pods if case.scenario.control_plane is None else ():
-        asked_ns = min((each.deletion_ns for each in pod.statuses if each.deletion_ns is not None), default=None)
+        gone = [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
+        asked_ns = min((*gone, *(each.deletion_ns for each in pod.statuses if each.deletion_ns)), default=None)
         if asked_ns is None or pod.mirrors or not case.scenario.pod.grace_s:
             continue
+        yield from _begun_again(case, pod, asked_ns)
+        broken_ns = [each.data.ended_ns or 0 for each in case.recording.interventions if _breaks_off(each)]
+        from_ns = max(asked_ns, *broken_ns) if broken_ns else asked_ns
+        longest_s = SIGNALLED_WITHIN_S + (case.scenario.pod.grace_s + GRACE_PERIOD_S if stubborn else 0)
         ends_ns = asked_ns
         for each in (one for spec in case.scenario.pod.containers for one in ran(pod, spec.name)[-1:]):
             until_ns = case.recording.end_ns if each.exit is None else each.exit_ns or asked_ns
             ends_ns = max(ends_ns, until_ns)
-            late_s = (until_ns - asked_ns) / 1e9
-            if late_s > SIGNALLED_WITHIN_S and not stubborn:
+            late_s = (until_ns - from_ns) / 1e9
+            if late_s > longest_s:
                 lines = tuple(fact.line for fact in (each.begun, each.exit) if fact)
-                ran_on = f"a container ran on for {seconds(late_s)} after the deletion of its pod {at_lines(lines)}"
-                unseen = unseen_exit(case, pod, asked_ns, until_ns) if each.exit is None else None
-                held = excuse(case, (asked_ns, until_ns), 0.0, late_s - SIGNALLED_WITHIN_S)
+                after = "its runtime and kubelet were back" if from_ns > asked_ns else "the deletion of its pod"
+                ran_on = f"a container ran on for {seconds(late_s)} after {after} {at_lines(lines)}"
+                unseen = None
+                if each.exit is None:
+                    unseen = unseen_exit(case, pod, asked_ns, until_ns, each.container_id)
+                held = excuse(case, (from_ns, until_ns), 0.0, late_s - longest_s)
+                due = f"{seconds(longest_s)} is the longest" if stubborn else "it exits on SIGTERM"
                 yield fail_unless(
-                    (unseen and f"Its end could have gone unseen: {unseen}") or held,
-                    f"{ran_on}; it exits on SIGTERM.",
-                    *lines,
+                    (unseen and f"Its end could have gone unseen: {unseen}") or held, f"{ran_on}; {due}.", *lines
                 )
         seen["deleted"] += pod.deleted is not None
         gone_ns = case.recording.end_ns if pod.deleted is None else pod.deleted.utc_ns or ends_ns
@@ -136,14 +145,39 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
             yield fail_unless(doubt or held, f"{there}; {seconds(GONE_WITHIN_S)} is the longest.", *lines)
 
 
+def _breaks_off(done: Done) -> bool:
+    """Whether the runtime or the kubelet was away: the end of a container is asked for anew, with its whole grace period."""
+    return done.data.action in RESTART_THE_KUBELET | {InterventionKind.RESTART_RUNTIME}
+
+
+def _begun_again(case: Case, pod: PodHistory, asked_ns: int) -> Iterator[Finding]:
+    """That a container began after one of its pod was ended for the pod's deletion: the kubelet ends it in any case."""
+    ended = [
+        each.exit_ns or 0
+        for spec in case.scenario.pod.containers
+        for number, each in enumerate(ran(pod, spec.name))
+        if (each.exit_ns or 0) > asked_ns
+        and was_killed(case, spec.name, number, each)
+        and not (spec.probes or spec.post_start)
+    ]
+    later = (each for spec in case.scenario.pod.containers for each in pod.instances(spec.name))
+    for each in later if ended else ():
+        if each.created is not None and (each.begun_ns or 0) > min(ended):
+            lines = each.lines[:1]
+            yield fail(f"a container of a deleted pod began {at_lines(lines)} after others of it were ended.", *lines)
+
+
 STARTED_WITHIN_S = 35.0
 """From the end of the old one: the kubelet looks again after 10 s to 16 s, and this leaves room for a second look."""
 
 
 @checker("edited-in-turn", Need("edited", 1, "pod", "that began after an edit", is_shown=False), watch="a pod")
 def check_edited_in_turn(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A static pod whose file has changed MUST start again, and only once the one before has ended."""
+    """A static pod whose file was changed, or removed and written again, MUST start again, once the one before has ended."""
     edits = [each for each in case.recording.interventions if each.data.action == InterventionKind.EDIT_STATIC_POD]
+    for done in case.recording.interventions:
+        if done.data.action == InterventionKind.RENEW_STATIC_POD and done.ok:
+            yield from _renewed(case, done, seen)
     for before, after in pairwise(case.pods):
         ended = [one.exit_ns for each in case.scenario.pod.containers for one in ran(before, each.name)[-1:]]
         begun = [one for each in case.scenario.pod.containers for one in ran(after, each.name)[:1]]
@@ -157,6 +191,24 @@ def check_edited_in_turn(case: Case, seen: Seen) -> Iterator[Finding]:
             yield fail_unless(doubt, f"{began}; it was to wait for its end.", *lines)
     if edits:
         yield from _never_begun(case, edits[-1])
+
+
+def _renewed(case: Case, done: Done, seen: Seen) -> Iterator[Finding]:
+    """What is wrong with a pod whose file was removed and written again: it is the same by its uid."""
+    lives = [ran(case.pod, each.name) for each in case.scenario.pod.containers]
+    again = [each for one in lives for each in one if (each.begun_ns or 0) > done.t_ns]
+    first = min(again, key=lambda each: each.begun_ns or 0, default=None)
+    if first is None:
+        yield from _never_begun(case, done)
+        return
+    seen["edited"] += 1
+    before = [each for one in lives for each in one if (each.begun_ns or 0) <= done.t_ns]
+    late = next((each for each in before if each.exit_ns is None or each.exit_ns > (first.begun_ns or 0)), None)
+    if late is not None:
+        lines = (*first.lines[:1], *((late.exit.line,) if late.exit else ()))
+        unseen = unseen_exit(case, case.pod, done.t_ns, first.begun_ns or 0) if late.exit is None else None
+        began = f"a container of the pod began again {at_lines(lines)} while one that ran before its file was removed still ran"
+        yield fail_unless(unseen and f"Its end could have gone unseen: {unseen}", f"{began}.", *lines)
 
 
 def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
@@ -176,7 +228,7 @@ def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:
         doubt = next(filter(None, spots), None) or excuse(
             case, (from_ns, case.recording.end_ns), 0.0, waited_s - STARTED_WITHIN_S
         )
-        unseen = f"nothing began for {seconds(waited_s)} after the end of the pod whose file was edited"
+        unseen = f"nothing began for {seconds(waited_s)} after the end of the pod whose file was changed"
         yield fail_unless(doubt, f"{unseen} {at_lines([edit.line])}; it was to start.", edit.line)
 
 

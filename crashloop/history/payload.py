@@ -103,6 +103,8 @@ class GapData(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     lost: bool = True
     """Whether events may be missing; if not, they only came late."""
+    running: tuple[str, ...] = ()
+    """Ids of the containers that still ran at its end, so that no exit of theirs is missing."""
 
 
 REFUSED = "refused: "

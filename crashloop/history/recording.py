@@ -37,6 +37,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     lost: bool = True
     """Whether events may be missing; if not, they only came late."""
+    running: tuple[str, ...] = ()
+    """Ids of the containers that still ran at its end."""
 
     def overlaps(self, from_ns: int, to_ns: int) -> bool:
         return self.from_ns <= to_ns and self.to_ns >= from_ns

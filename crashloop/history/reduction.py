@@ -162,6 +162,7 @@ class _Reducer:
                 to_ns=line.t_ns,
                 reason=gap.reason,
                 lost=gap.lost,
+                running=gap.running,
             )
         )
 

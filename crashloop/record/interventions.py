@@ -3,7 +3,9 @@
 In the annotated mode an annotation is patched about once a second as well, so that the kubelet syncs the pod.
 """
 
+import logging
 import signal
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from random import Random
@@ -16,7 +18,7 @@ from crashloop.errors import CrashloopError, ProcessEnded, UsageError
 from crashloop.history.event import Event
 from crashloop.history.payload import REFUSED
 from crashloop.kube.answers import KubeError
-from crashloop.kube.client import KubeApi
+from crashloop.kube.client import STRATEGIC_MERGE, KubeApi
 from crashloop.record.channels.channel import intervention_event, now_ns
 from crashloop.record.channels.containerd.attribution import is_instance_of, is_sandbox_of
 from crashloop.record.channels.containerd.wire import Containerd, ContainerRecord
@@ -26,10 +28,13 @@ from crashloop.record.pod_progress import DueSignal
 from crashloop.record.pods import Pods
 from crashloop.record.site import KUBELET_ANSWERS_S, RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, down_s, read_after_s
+from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, absent_s, down_s, read_after_s
 from crashloop.spec.pod import ContainerKind
+from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import POKE_EVERY_S
 from crashloop.waiting import wait_until
+
+log = logging.getLogger(__name__)
 
 ANNOTATION = "crashloop.dev/poke"
 POKE_ACTION = InterventionKind.ANNOTATE.value
@@ -97,7 +102,9 @@ class Interventions:
     def __init__(self, site: RecordingSite, *, pods: Pods, objects: ConfigObjects, images: ScenarioImages) -> None:
         self._api, self._namespace = site.api, site.namespace
         self._cluster, self._router, self._facts = site.cluster, site.router, site.facts
-        self._took_network = False
+        self._took_network = self._took_label = False
+        self._away: list[threading.Thread] = []
+        """Restarts that nobody waits for."""
         self._actions: dict[InterventionKind, Callable[[PodRecording, Arguments], None]] = {
             InterventionKind.ANNOTATE: self._annotate,
             InterventionKind.LABEL: self._label,
@@ -107,9 +114,10 @@ class Interventions:
             InterventionKind.DELETE_POD: lambda watched, given: (
                 pods.delete_gracefully(watched, read_after_s=read_after_s(given))
                 if given.get("wait", True)
-                else pods.request_deletion(watched)
+                else pods.request_deletion(watched, at_once=bool(given.get("at_once")))
             ),
             InterventionKind.EDIT_STATIC_POD: lambda watched, _: pods.edit(watched),
+            InterventionKind.RENEW_STATIC_POD: lambda watched, given: pods.renew(watched, absent_s(given)),
             InterventionKind.DELETE_MIRROR_POD: lambda watched, _: pods.delete_mirror(watched),
             InterventionKind.CREATE_OBJECT: lambda watched, given: objects.create(watched.scenario, given["object"]),
             InterventionKind.CHANGE_OBJECT: lambda watched, given: objects.change(
@@ -127,6 +135,7 @@ class Interventions:
             ),
             InterventionKind.TAKE_NETWORK: self._take_network,
             InterventionKind.GIVE_NETWORK: self._give_network,
+            InterventionKind.UNLABEL_NODE: self._unlabel_node,
             InterventionKind.STOP_COMPONENT: lambda _, given: self._outages().stop(Component(given["component"])),
             InterventionKind.START_COMPONENT: lambda _, given: self._outages().start(
                 Component(given["component"]), given.get("feature_gates") or {}
@@ -135,12 +144,25 @@ class Interventions:
             InterventionKind.CONNECT_NODE: lambda watched, _: self._outages().connect(watched.node.name),
         }
 
-    def carry_out(self, watched: PodRecording, index: int) -> Event:
+    def carry_out(self, watched: PodRecording, index: int) -> None:
         """Do it, and write what came of it into the history; what disturbs a node, into those of all scenarios there.
 
-        What could not be done is evidence as well, not an error of the run.
+        What could not be done is evidence as well, not an error of the run. A restart without `wait` goes on meanwhile.
         """
-        intervention: Intervention = watched.scenario.interventions[index]
+        intervention = watched.scenario.interventions[index]
+        if intervention.action in DISTURB_NODE and not intervention.arguments.get("wait", True):
+            restart = threading.Thread(target=self._carry_out, args=(watched, index, intervention), name="away")
+            self._away.append(restart)
+            restart.start()
+        else:
+            self._carry_out(watched, index, intervention)
+
+    def join(self) -> None:
+        """Wait for what goes on."""
+        while self._away:
+            self._away.pop().join()
+
+    def _carry_out(self, watched: PodRecording, index: int, intervention: Intervention) -> None:
         began_ns, outcome = now_ns(), "ok"
         try:
             self._actions[intervention.action](watched, intervention.arguments)
@@ -158,7 +180,7 @@ class Interventions:
             for scenario in self._router.on_node(watched.node.name):
                 if scenario is not watched:
                     scenario.take(others)
-        return event
+        log.info("scenario %s: %s: %s", watched.name, action, outcome)
 
     def send(self, watched: PodRecording, signals: Iterable[DueSignal]) -> None:
         """Send the signals that end lives of the scenario's programs."""
@@ -226,8 +248,22 @@ class Interventions:
         self._cluster.give_network(watched.node.name)
         self._took_network = False
 
-    def restore(self, node: str) -> None:
-        """Give a node its pod network back, and its kubelet its own profile, if the scenario has left it without."""
+    def _unlabel_node(self, watched: PodRecording, _: Arguments) -> None:
+        self._took_label = True
+        self._label_node(watched.node_name, None)
+
+    def _label_node(self, node: str, profile: str | None) -> None:
+        labels = {PROFILE_LABEL: profile and node_name(profile)}
+        change = {"body": {"metadata": {"labels": labels}}, "content_type": STRATEGIC_MERGE}
+        self._api.call(f"label node {node}", "PATCH", f"/api/v1/nodes/{node}", **change)
+
+    def restore(self, node: str, profile: str) -> None:
+        """Give a node its pod network and the label of its profile back, and its kubelet that profile, if they have gone."""
+        if self._took_label:
+            try:
+                self._label_node(node, profile)
+            except CrashloopError as error:
+                self._facts.spoil(node, str(error))
         if self._took_network:
             try:
                 self._cluster.give_network(node)

@@ -79,6 +79,7 @@ class ActivePod:
 
     def interrupt(self, detail: str) -> None:
         self._seal(end_events("interrupted", detail))
+        self._hands.join()
 
     def _launch(self) -> None:
         site, recording = self._site, self._recording
@@ -101,7 +102,7 @@ class ActivePod:
                 self._seal(end_events("refused", str(error), code=error.code, causes=causes))
             else:
                 self._seal(end_events("interrupted", str(error)))
-            self._hands.restore(self.node_name)
+            self._hands.restore(self.node_name, self._recording.scenario.profile)
         else:
             if recording.scenario.mode is Mode.ANNOTATED:
                 self._pokes = Annotations(self.name, time.monotonic())
@@ -109,8 +110,7 @@ class ActivePod:
 
     def _intervene(self, due: list[int]) -> None:
         for index in due:
-            event = self._hands.carry_out(self._recording, index)
-            log.info("scenario %s: %s: %s", self.name, event.data["action"], event.data["outcome"])
+            self._hands.carry_out(self._recording, index)
 
     def _poke(self) -> None:
         assert self._pokes is not None
@@ -124,6 +124,7 @@ class ActivePod:
 
     def _finish(self, missing: tuple[str, ...]) -> None:
         assert self._about is not None
+        self._hands.join()
         recording = self._recording
         last = [*self._site.samples(recording.scenario, recording.node, recording.pods)]
         self._pods.read_out(recording)
@@ -138,7 +139,7 @@ class ActivePod:
         self._pods.delete(self._recording)
         self._objects.delete_all(self._recording.scenario)
         self._images.forget()
-        self._hands.restore(self.node_name)
+        self._hands.restore(self.node_name, self._recording.scenario.profile)
         log.info("scenario %s: %s after %.1f s", self.name, reason, self._recording.age_s())
 
     def _seal(self, last: tuple[Event, ...]) -> None:

@@ -85,9 +85,10 @@ class Pods:
         self._remove(watched, read_after_s)
         watched.pod_deleted = True
 
-    def request_deletion(self, watched: PodRecording) -> None:
-        """Delete it, without waiting for anything."""
-        self._api.delete_pod(self._namespace, watched.name, grace_s=watched.scenario.pod.grace_s)
+    def request_deletion(self, watched: PodRecording, *, at_once: bool = False) -> None:
+        """Delete it, or its object `at_once`, without waiting for anything."""
+        grace_s = 0 if at_once else watched.scenario.pod.grace_s
+        self._api.delete_pod(self._namespace, watched.name, grace_s=grace_s)
         watched.pod_deleted = True
 
     def _remove(self, watched: PodRecording, read_after_s: float = 0.0) -> None:
@@ -114,6 +115,10 @@ class Pods:
     def edit(self, watched: PodRecording) -> None:
         """Only a static pod has a file to change."""
         raise UsageError(f"scenario {watched.name}: its pod is no static pod.")
+
+    def renew(self, watched: PodRecording, absent_s: float) -> None:
+        """Likewise to remove."""
+        raise UsageError(f"scenario {watched.name}: its pod has no file to remove for {absent_s:g} s.")
 
     def delete_mirror(self, watched: PodRecording) -> None:
         """Only a static pod has a mirror pod."""
@@ -244,6 +249,12 @@ class StaticPods(Pods):
             self._read = watched.newest_pod
             self.read_out(watched)
         self._revision += 1
+        self._write(watched)
+
+    def renew(self, watched: PodRecording, absent_s: float) -> None:
+        """Remove its file, and write it again unchanged so long after. Raises ClusterError."""
+        self._cluster.write_static_pod(watched.node.name, watched.name, None)
+        pause(absent_s)
         self._write(watched)
 
     def delete_mirror(self, watched: PodRecording) -> None:

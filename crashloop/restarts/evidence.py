@@ -93,9 +93,9 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
     return None if journal is None else f"{runtime}, {journal}"
 
 
-def unseen_exit(case: Case, pod: PodHistory, from_ns: int, to_ns: int) -> str | None:
-    """Why the runtime's events may lack an exit in that interval; None if they do not."""
-    return _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns)
+def unseen_exit(case: Case, pod: PodHistory, from_ns: int, to_ns: int, container_id: str | None = None) -> str | None:
+    """Why the runtime's events may lack an exit in that interval, as of that instance; None if they do not."""
+    return _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns, container_id)
 
 
 def first_gap(case: Case, channel: Channel) -> Gap | None:
@@ -114,10 +114,13 @@ def _read_before(case: Case, pod: PodHistory, to_ns: int) -> str | None:
     return None if read is None else f"its journals were read before the pod was deleted (history line {read.line})"
 
 
-def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int) -> str | None:
+def _why_blind(
+    recording: Recording, pod: PodHistory, channel: Channel, from_ns: int, to_ns: int, outlasts: str | None = None
+) -> str | None:
+    """Why the channel lacks something in that interval; not by gaps that the instance of the id `outlasts` has outlasted."""
     if channel not in pod.channels:
         return f"no {channel} evidence"
-    gap = next(recording.gaps_of(channel, from_ns, to_ns), None)
+    gap = next((each for each in recording.gaps_of(channel, from_ns, to_ns) if outlasts not in each.running), None)
     if gap is None:
         return None
     reason = f": {gap.reason}" if gap.reason else ""
@@ -125,7 +128,7 @@ def _why_blind(recording: Recording, pod: PodHistory, channel: Channel, from_ns:
 
 
 def stated_until_ns(case: Case, pod: PodHistory) -> int:
-    """Until when the kubelet states a pod: of a static pod it says nothing more once its file has changed.
+    """Until when the kubelet states a pod: until its object is gone, and of a static pod until its file has changed.
 
     By a variant, neither of a pod in which what had ended runs again.
     pkg/kubelet/status/status_manager.go@v1.37.1 syncPod: "Pod was deleted and then recreated, skipping status update";
@@ -138,4 +141,5 @@ def stated_until_ns(case: Case, pod: PodHistory) -> int:
     )
     stops = [each for each in lost if each is not None and stands_still(case.prediction.deviations)]
     edits = (each.t_ns for each in deletions(case, pod) if each.data.action == InterventionKind.EDIT_STATIC_POD)
-    return min((*edits, *stops, case.recording.end_ns))
+    gone = [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
+    return min([*edits, *stops, *gone, case.recording.end_ns])

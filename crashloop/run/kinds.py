@@ -61,6 +61,7 @@ NEEDS: dict[InterventionKind, Capability] = {
     InterventionKind.REMOVE_CONTAINER: Capability.RUNTIME_EVENTS,
     InterventionKind.RESTART_RUNTIME: Capability.RUNTIME_RESTART,
     InterventionKind.TAKE_NETWORK: Capability.POD_NETWORK,
+    InterventionKind.UNLABEL_NODE: Capability.KUBELET_RESTART,
 }
 """Capability of the provider for an intervention."""
 

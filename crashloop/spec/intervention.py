@@ -38,9 +38,12 @@ class InterventionKind(StrEnum):
     """Have the runtime kill the running instance of the `container` and forget it, as `crictl rm --force` does."""
     DELETE_POD = "delete-pod"
     """Read its journals and delete it; returns once it is gone. With `read_after_s: 5.0` they are read so long after
-    the request, while it ends; with `wait: false` it returns at once, and they are not read."""
+    the request, while it ends; with `wait: false` it returns at once, and they are not read. With `at_once: true` beside that its
+    object goes at once, as `kubectl delete --force` has it."""
     EDIT_STATIC_POD = "edit-static-pod"
     """Change the file of a static pod, which makes it another pod: its uid is a hash of its manifest."""
+    RENEW_STATIC_POD = "renew-static-pod"
+    """Remove the file of a static pod, and write it again as it was after `absent_s` seconds: the same pod by its uid."""
     DELETE_MIRROR_POD = "delete-mirror-pod"
     """Delete the API server's picture of a static pod."""
     CREATE_OBJECT = "create-object"
@@ -49,11 +52,14 @@ class InterventionKind(StrEnum):
     OFFER_IMAGE = "offer-image"
     """From now on the registry's tag of the `container` names the image `version`."""
     RESTART_KUBELET = "restart-kubelet"
+    """Let its process stay away for `down_s`. With `wait: false`, as for the runtime, what comes next comes meanwhile."""
     KILL_KUBELET = "kill-kubelet"
     RESTART_RUNTIME = "restart-runtime"
     TAKE_NETWORK = "take-network"
     """Take the configuration of the pod network away from the node; its pods keep their addresses."""
     GIVE_NETWORK = "give-network"
+    UNLABEL_NODE = "unlabel-node"
+    """Take the label of its profile from the node, by which a pod chooses it. The node has it back at the end."""
     WRITE_KUBELET_CONFIG = "write-kubelet-config"
     """Write the configuration of another profile where the kubelet reads it when it starts; the kubelet runs on."""
     STOP_COMPONENT = "stop-component"
@@ -81,6 +87,7 @@ DISTURB_NODE = NAME_A_PROFILE | {
     InterventionKind.RESTART_RUNTIME,
     InterventionKind.TAKE_NETWORK,
     InterventionKind.GIVE_NETWORK,
+    InterventionKind.UNLABEL_NODE,
 }
 """Interventions that every pod of the node feels."""
 
@@ -98,6 +105,11 @@ NEED_OWN_CONTROL_PLANE = frozenset(
 def down_s(arguments: Mapping[str, Any] | None) -> float:
     """The pause before a kubelet or runtime starts again, by the arguments of its restart."""
     return float((arguments or {}).get("down_s", 0.0))
+
+
+def absent_s(arguments: Mapping[str, Any] | None) -> float:
+    """How long the file of a static pod is absent before it is written again."""
+    return float((arguments or {}).get("absent_s", 1.0))
 
 
 def read_after_s(arguments: Mapping[str, Any] | None) -> float:

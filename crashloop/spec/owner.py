@@ -58,7 +58,9 @@ def fault_of_deployment(policy: RestartPolicy, *, is_apart: bool) -> str | None:
     return None if is_apart else "a Deployment makes pods without end, so it needs a control plane for itself"
 
 
-OF_STATIC_PODS = frozenset((InterventionKind.EDIT_STATIC_POD, InterventionKind.DELETE_MIRROR_POD))
+OF_STATIC_PODS = frozenset(
+    (InterventionKind.EDIT_STATIC_POD, InterventionKind.RENEW_STATIC_POD, InterventionKind.DELETE_MIRROR_POD)
+)
 """Interventions that only a static pod knows."""
 
 REACH_THE_POD = OF_STATIC_PODS | DISTURB_NODE | {InterventionKind.KILL_SANDBOX, InterventionKind.REMOVE_CONTAINER}

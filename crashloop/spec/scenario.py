@@ -137,6 +137,11 @@ class AnyScenario(msgspec.Struct, frozen=True, kw_only=True):
         return False
 
     @property
+    def renews_pod(self) -> bool:
+        """Whether its static pod ends and comes again under the same uid, so that lives of two pods look like those of one."""
+        return False
+
+    @property
     def starts(self) -> int:
         """Sandboxes and containers that its launch starts on the host at once."""
         return 0
@@ -221,6 +226,10 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def replaces_pods(self) -> bool:
         """Whether a controller makes another pod when one has ended."""
         return isinstance(self.owner, Job | Deployment)
+
+    @property
+    def renews_pod(self) -> bool:
+        return any(each.action is InterventionKind.RENEW_STATIC_POD for each in self.interventions)
 
     @property
     def is_uneven(self) -> bool:

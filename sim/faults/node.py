@@ -104,6 +104,18 @@ class StaticPodFault(Fault):
         "never starts a static pod that was edited again while the one before ended",
         {"edited_static": "stuck if twice"},
     )
+    RENEWED_STATIC_NEVER = (
+        "never starts a static pod again whose file was removed and written again",
+        {"renewed_static": "never"},
+    )
+    RENEWED_STATIC_BESIDE = (
+        "starts a static pod whose file was removed and written again while the one before still ends",
+        {"renewed_static": "beside"},
+    )
+    RENEWED_STATIC_LATE = (
+        "starts a static pod whose file was removed and written again 45 s after the end of the one before",
+        {"renewed_static": "late"},
+    )
     STATIC_BACK_IN_INIT = (
         "states that a static pod whose init container has lost its record is in initialisation once it was restarted",
         {"forgets_static_init": True},

@@ -245,7 +245,27 @@ class RestartFault(Fault):
     DELETED_RESTARTED = "restarts a container once while its pod is being deleted", {"restarts_deleted": True}
     DONE_REJECTED_AT_RESTART = (
         "rejects pods that have succeeded when it is restarted itself",
-        {"fails_done_at_restart": True},
+        {"done_at_restart": "rejected"},
+    )
+    DONE_RUNS_AT_RESTART = (
+        "runs pods that have succeeded again when it is restarted itself",
+        {"done_at_restart": "runs"},
+    )
+    DONE_STATED_AT_RESTART = (
+        "states pods that have succeeded as running when it is restarted itself",
+        {"done_at_restart": "stated"},
+    )
+    DELETED_MEANWHILE_STAYS = (
+        "does not end a pod that was deleted while itself or the runtime was away",
+        {"ends_deleted_meanwhile": "never"},
+    )
+    KILLS_NOT_REPEATED = (
+        "does not end a container again whose end a restart of the runtime has broken off",
+        {"repeats_kills": False},
+    )
+    DELETED_MEANWHILE_LATE = (
+        "ends a pod that was deleted while itself or the runtime was away 45 s late",
+        {"ends_deleted_meanwhile": "late"},
     )
     DELETED_STAYS = (
         "never removes the object of a deleted pod once it was restarted itself",

@@ -242,12 +242,13 @@ def test_a_pod_runs_on_while_one_of_its_containers_runs() -> Iterator[Scenario]:
 
 
 @requirement("RULES-20")
-def test_what_has_succeeded_stays_so_on_a_node_that_has_no_room_for_it_any_more() -> Scenario:
+def test_what_has_succeeded_stays_so_on_a_node_that_it_could_not_run_on_any_more() -> Scenario:
     """kubernetes/kubernetes#126341."""
     return PodScenario(
-        name="done-on-a-full-node",
+        name="done-on-another-node",
         profile="max-1s",
         pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
         until=Until(phase="Succeeded", at_least_s=24.0, at_most_s=QUICK_WATCH_S),
-        interventions=(at(8, InterventionKind.RESTART_KUBELET, profile="max-1s-one-pod"),),
+        by_scheduler=True,
+        interventions=(at(6, InterventionKind.UNLABEL_NODE), at(8, InterventionKind.RESTART_KUBELET)),
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
@@ -107,6 +109,15 @@ BEHIND_A_SIDECAR = anew(
     init(runs((1, 0), (3, 0))),
     policy=ON_FAILURE,
 )
+WITHOUT_A_KUBELET = msgspec.structs.replace(
+    anew("sandbox-killed-without-a-kubelet", init(runs((1, 0), (3, 0))), init(runs((1, 0), (1, 0)), name="second")),
+    profile="max-11s",
+    interventions=(
+        after_restart(0, InterventionKind.RESTART_KUBELET, of="second", after_s=3, down_s=4, wait=False),
+        after_restart(0, InterventionKind.KILL_SANDBOX, of="second", after_s=5),
+    ),
+)
+"""As by a reboot of the node: the kubelet finds a pod without its sandbox."""
 BEHIND_FAILING_INIT = anew(
     "sandbox-killed-behind-failing-init",
     init(runs((1, 0), (1, 1), (1, 0))),
@@ -119,6 +130,7 @@ def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
     yield BEHIND_INIT
     yield BEHIND_A_SIDECAR
     yield BEHIND_FAILING_INIT
+    yield WITHOUT_A_KUBELET
 
 
 @requirement("OVH-14")
@@ -126,3 +138,4 @@ def test_another_sandbox_starts_its_containers_in_their_order() -> Iterator[Scen
     yield BEHIND_INIT
     yield BEHIND_A_SIDECAR
     yield BEHIND_FAILING_INIT
+    yield WITHOUT_A_KUBELET

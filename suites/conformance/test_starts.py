@@ -7,10 +7,10 @@ import msgspec
 from crashloop.spec.dependency import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind
-from crashloop.spec.program import HOLDS, Program, exits_with, hook_fails, runs
+from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, hook_fails, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, at, ending, init
+from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
 from suites.conformance.test_programs import TASKS
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
@@ -174,12 +174,29 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
 
 @requirement("OVH-23")
 def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
+    """Also where its kubelet first sees it deleted, and restarts while it ends."""
+    stubborn = Container(name="stubborn", exit_code_on_term=KILLED)
     yield PodScenario(
-        name="deleted-beside-a-kubelet-restart",
+        name="deleted-without-a-kubelet",
         profile="max-1s",
-        pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
-        until=Until(at_least_s=46),
-        interventions=(at(8, InterventionKind.DELETE_POD, wait=False), at(8, InterventionKind.RESTART_KUBELET)),
+        pod=Pod(containers=(app(HOLDS), app(exits_with(1, times=40), name="crashing"), stubborn), grace_s=10),
+        until=Until(at_least_s=60),
+        interventions=(
+            at(5, InterventionKind.RESTART_KUBELET, down_s=4, wait=False),
+            at(7, InterventionKind.DELETE_POD, wait=False),
+            at(14, InterventionKind.RESTART_KUBELET),
+        ),
+    )
+    yield PodScenario(
+        name="deleted-by-force-without-a-runtime",
+        profile="max-4s",
+        pod=Pod(containers=(app(HOLDS), stubborn), grace_s=10),
+        until=Until(at_least_s=56),
+        interventions=(
+            at(5, InterventionKind.RESTART_RUNTIME, down_s=3, wait=False),
+            at(6, InterventionKind.DELETE_POD, wait=False, at_once=True),
+            at(13, InterventionKind.RESTART_RUNTIME),
+        ),
     )
     starting = Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99)
     sidecar = Container(name="first", kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(starting,))

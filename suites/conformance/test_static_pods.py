@@ -78,3 +78,17 @@ def test_a_static_pod_that_has_lost_its_sandbox_with_the_kubelet_goes_on() -> Sc
             after_restart(1, InterventionKind.RESTART_KUBELET, after_s=3.0),
         ),
     )
+
+
+@requirement("RULES-42")
+def test_a_static_pod_whose_file_is_written_again_as_it_was_starts_again() -> Scenario:
+    """kubernetes/kubernetes#104648."""
+    stubborn = Container(name="stubborn", exit_code_on_term=KILLED)
+    return PodScenario(
+        name="static-pod-renewed",
+        profile="reduced-decay-max-4s",
+        owner=StaticPod(),
+        pod=Pod(containers=(app(HOLDS), stubborn), grace_s=6),
+        until=Until(at_least_s=54, at_most_s=QUICK_WATCH_S),
+        interventions=(at(6, InterventionKind.RENEW_STATIC_POD, absent_s=2.0),),
+    )

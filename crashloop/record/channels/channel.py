@@ -5,6 +5,7 @@ The history assigns positions (seq), so they are 0 here.
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from crashloop.history.event import Channel, Event, Kind
@@ -73,10 +74,18 @@ def intervention_event(
 
 
 def gap(
-    channel: Channel, *, from_ns: int, to_ns: int, reason: str, lost: bool = True, node: str | None = None
+    channel: Channel,
+    *,
+    from_ns: int,
+    to_ns: int,
+    reason: str,
+    lost: bool = True,
+    node: str | None = None,
+    running: Sequence[str] = (),
 ) -> Event:
-    """Time in which a channel was not heard."""
-    data = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": lost}
+    """Time in which a channel was not heard; containers `running` at its end have not exited in it."""
+    data: dict[str, Any] = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": lost}
+    data |= {"running": list(running)} if running else {}
     return recorder_event(Kind.GAP, to_ns, data, node=node)
 
 

@@ -82,10 +82,12 @@ class RuntimeChannel(Follower):
         events = runtime.subscribe()
         existing = runtime.containers()
         if self._lost is not None:
+            running = [each.container_id for each in existing if self._runs(runtime, each.container_id)]
             since_ns, reason, self._lost = self._complete_ns, self._lost, None
-            self._sink.node(
-                self.node, gap(Channel.RUNTIME, from_ns=since_ns, to_ns=now_ns(), reason=reason, node=self.node)
+            lost = gap(
+                Channel.RUNTIME, from_ns=since_ns, to_ns=now_ns(), reason=reason, node=self.node, running=running
             )
+            self._sink.node(self.node, lost)
         for record in sorted(existing, key=lambda record: record.created_ns):
             if not self._attribution.knows(record.container_id):
                 self._take_listed(record)
@@ -94,6 +96,12 @@ class RuntimeChannel(Follower):
         for event in events:
             self._complete_ns = now_ns()
             self._take(runtime, event)
+
+    def _runs(self, runtime: Containerd, container_id: str) -> bool:
+        """Whether a container of ours that was met before still runs."""
+        whose = self._attribution.whose(container_id)
+        ours = whose is not None and whose.namespace == self._namespace and whose.container is not None
+        return ours and runtime.runs(container_id)
 
     def _take(self, runtime: Containerd, event: RuntimeEvent) -> None:
         container_id = event.container_id

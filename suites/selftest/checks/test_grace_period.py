@@ -137,3 +137,41 @@ def test_a_container_that_exits_on_sigterm_and_runs_to_the_end_of_its_grace_peri
     (sentence,) = told(checked("gone", removed(35.2, 36.0)))
     assert sentence.startswith("FAIL: a container ran on for 30.2 s after the deletion of its pod (history lines ")
     assert told(checked("gone", removed(35.2, 36.0, stubborn()))) == []
+
+
+def test_a_container_that_ignores_sigterm_and_outlasts_its_grace_period_is_a_fail() -> None:
+    (sentence,) = told(checked("gone", removed(50.0, 51.0, stubborn())))
+    assert sentence.startswith("FAIL: a container ran on for 45 s after the deletion of its pod (history lines ")
+    assert sentence.endswith("; 42 s is the longest.")
+
+
+def by_force(exit_s: float | None, *, runs_on: bool = True) -> History:
+    """A pod whose object goes at 5 s while its runtime is away until 10 s, and when its container ends."""
+    history = History(scenario(app())).lives("app", (1.0, exit_s, 143), status=False)
+    history.status(1.3, {"app": history.running("app", 0, 1.0)})
+    history.intervention(4.0, "restart-runtime", ended_s=10.0, down_s=6.0)
+    history.add(5.1, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True)
+    history.gap(Channel.RUNTIME, 4.0, 10.5, running=["app-0"] if runs_on else [])
+    return history.ends(60)
+
+
+def test_a_pod_deleted_by_force_that_ends_once_its_runtime_is_back_is_right() -> None:
+    assert told(checked("gone", by_force(12.0))) == []
+    assert [each for each in told(checked("last-exit", by_force(12.0))) if each.startswith("FAIL")] == []
+
+
+def test_a_pod_deleted_by_force_that_runs_on_is_a_fail_if_it_has_outlasted_the_gap() -> None:
+    line = by_force(None).line_of(Kind.CREATED, channel=Channel.RUNTIME)
+    ran_on = f"a container ran on for 50 s after its runtime and kubelet were back (history line {line}); it exits on SIGTERM."
+    assert told(checked("gone", by_force(None))) == [f"FAIL: {ran_on}"]
+    (sentence,) = told(checked("gone", by_force(None, runs_on=False)))
+    assert sentence.startswith("INCONCLUSIVE: a container ran on for 50 s ")
+
+
+def test_a_container_that_begins_after_the_end_of_its_deleted_pod_is_a_fail() -> None:
+    history = History(scenario(app())).lives("app", (1.0, 5.4, 143), (6.0, 6.5, 143), status=False)
+    history.add(5.1, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True).ends(60)
+    line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
+    assert told(checked("gone", history)) == [
+        f"FAIL: a container of a deleted pod began (history line {line}) after others of it were ended."
+    ]

@@ -161,6 +161,35 @@ def test_an_edited_pod_that_never_begins_is_a_fail(comes: bool) -> None:
     if comes:
         history.recreated(25.0, "second").counts(25.5, "app", 0, phase="Pending")
     assert told(checked("edited-in-turn", history)) == [
-        "FAIL: nothing began for 46 s after the end of the pod whose file was edited "
+        "FAIL: nothing began for 46 s after the end of the pod whose file was changed "
         f"(history line {history.line_of(Kind.INTERVENTION, 1)}); it was to start."
+    ]
+
+
+def renewed(*begins_s: float) -> History:
+    """A pod that runs until 14 s and whose file is removed at 6 s and written again, and when its container begins again."""
+    history = History(STATIC).intervention(6.0, "renew-static-pod", absent_s=2.0)
+    return history.lives("app", (1.0, 14.0, 137), *((each, None, 0) for each in begins_s)).ends(60)
+
+
+def test_a_renewed_pod_that_begins_after_its_end_is_right() -> None:
+    assert told(checked("edited-in-turn", renewed(17.0))) == []
+
+
+def test_a_renewed_pod_that_begins_before_its_end_is_a_fail() -> None:
+    history = renewed(9.0)
+    began = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
+    exited = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    first, second = sorted((began, exited))
+    assert told(checked("edited-in-turn", history)) == [
+        f"FAIL: a container of the pod began again (history lines {first} and {second}) "
+        "while one that ran before its file was removed still ran."
+    ]
+
+
+def test_a_renewed_pod_that_never_begins_again_is_a_fail() -> None:
+    history = renewed()
+    assert told(checked("edited-in-turn", history)) == [
+        "FAIL: nothing began for 46 s after the end of the pod whose file was changed "
+        f"(history line {history.line_of(Kind.INTERVENTION)}); it was to start."
     ]

@@ -241,8 +241,10 @@ class History:
         } | more
         return self.add(at_s, Channel.KUBELET, Kind.NODE, data)
 
-    def gap(self, channel: Channel, from_s: float, to_s: float, *, reason: str = "410 Gone", lost: bool = True) -> Self:
-        data = {"channel": channel.value, "from_ns": ns(from_s), "reason": reason, "lost": lost}
+    def gap(
+        self, channel: Channel, from_s: float, to_s: float, *, reason: str = "410 Gone", lost: bool = True, **more: Any
+    ) -> Self:
+        data = {"channel": channel.value, "from_ns": ns(from_s), "reason": reason, "lost": lost, **more}
         return self.add(to_s, Channel.RECORDER, Kind.GAP, data)
 
     def stall(self, at_s: float, for_s: float) -> Self:

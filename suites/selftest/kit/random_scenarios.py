@@ -66,6 +66,8 @@ NOT_DRAWN = (
     # Comes before the pod, or not at all.
     InterventionKind.TAKE_NETWORK,
     InterventionKind.GIVE_NETWORK,
+    # Nothing of a right kubelet goes by it.
+    InterventionKind.UNLABEL_NODE,
     # Need a control plane for themselves.
     *NEED_OWN_CONTROL_PLANE,
 )
@@ -196,7 +198,8 @@ def _as_static_pod(scenario: PodScenario, chance: Random) -> PodScenario:
     if not plain or pod.of_kind(ContainerKind.EPHEMERAL) or chance.random() > STATIC_SHARE:
         return scenario
     done = Intervention(
-        trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))), action=chance.choice(sorted(OF_STATIC_PODS))
+        trigger=Trigger(after_s=chance.choice((3.0, 12.0, 40.0))),
+        action=chance.choice(sorted(OF_STATIC_PODS - {InterventionKind.RENEW_STATIC_POD})),
     )
     return msgspec.structs.replace(scenario, owner=StaticPod(), interventions=(done,))
 

@@ -78,6 +78,6 @@ def test_what_is_sealed_is_judged_once_the_kubelet_itself_was_on_that_scenario()
 
 
 def test_a_scenario_that_restarts_its_kubelet_with_another_profile_brings_that() -> None:
-    made = plan(Work(number=17, scenarios=("done-on-a-full-node",)))
-    assert made.profile("max-1s-one-pod").config["maxPods"] == 1
-    assert made.profile("max-1s-one-pod").kubelet_binary is None
+    made = plan(Work(number=17, scenarios=("maximum-refused",)))
+    assert made.profile("max-2s").config["crashLoopBackOff"] == {"maxContainerRestartPeriod": "2s"}
+    assert made.profile("max-2s").kubelet_binary is None

@@ -1,5 +1,6 @@
 """Interventions are carried out, and what came of them is in the history of every scenario that feels them."""
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +17,7 @@ from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
 from crashloop.record.pods import Pods
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile
 from suites.selftest.kit.begun_scenarios import Begin, runtime, written
 from suites.selftest.kit.containerd_peer import Peer, labels, stamp
 
@@ -46,6 +47,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.spoilt: list[tuple[str, str]] = []
+        self.reconfigured: set[str] = set()
         self.written: list[str] = []
 
     def spoil(self, node: str, why: str) -> None:
@@ -59,8 +61,10 @@ class Facts:
         self.written.append(f"{node} restarts")
 
 
-def acting_on(cluster: Acts, router: EventRouter, facts: Facts | None = None) -> Interventions:
-    api = cast("KubeApi", None)
+def acting_on(
+    cluster: Acts, router: EventRouter, facts: Facts | None = None, api: KubeApi | None = None
+) -> Interventions:
+    api = cast("KubeApi", api)
     given = SimpleNamespace(
         api=api, namespace="ns", cluster=cluster, router=router, facts=facts or Facts(), label="run"
     )
@@ -138,6 +142,45 @@ def test_what_is_done_to_a_node_is_written_into_the_history_of_every_scenario_th
     assert (other.data["action"], other.data["index"], other.data["scenario"]) == ("restart-kubelet", None, "acting")
     assert (other.t_ns, other.data["ended_ns"]) == (own.t_ns, own.data["ended_ns"])
     assert written(elsewhere) == []
+
+
+def test_what_comes_next_comes_while_a_kubelet_that_nobody_waits_for_is_away(begin: Begin, router: EventRouter) -> None:
+    back = threading.Event()
+
+    class Away(Acts):
+        def restart_kubelet(self, node: str, **more: Any) -> None:
+            assert back.wait(60)
+            super().restart_kubelet(node, **more)
+
+    arguments = {"down_s": 2, "wait": False}
+    restart = Intervention(trigger=Trigger(), action=InterventionKind.RESTART_KUBELET, arguments=arguments)
+    write = Intervention(
+        trigger=Trigger(), action=InterventionKind.WRITE_KUBELET_CONFIG, arguments={"profile": "max-10s"}
+    )
+    acting = begin("acting", interventions=(restart, write))
+    hands = acting_on(Away(), router)
+    for index in range(2):
+        hands.carry_out(acting, index)
+    back.set()
+    hands.join()
+    assert [each.data["index"] for each in written(acting)] == [1, 0]
+    assert {each.data["outcome"] for each in written(acting)} == {"ok"}
+
+
+def test_a_node_has_the_label_of_its_profile_back_at_the_end(begin: Begin, router: EventRouter) -> None:
+    said: list[tuple[str, Any]] = []
+
+    class Api:
+        def call(self, _: str, method: str, path: str, **request: Any) -> None:
+            said.append((f"{method} {path}", request["body"]["metadata"]["labels"]))
+
+    unlabel = Intervention(trigger=Trigger(), action=InterventionKind.UNLABEL_NODE)
+    acting = begin("acting", interventions=(unlabel,))
+    hands = acting_on(Acts(), router, api=cast("KubeApi", Api()))
+    hands.carry_out(acting, 0)
+    hands.restore("node", "max-2s@1.36.4")
+    where = f"PATCH /api/v1/nodes/{acting.node_name}"
+    assert said == [(where, {PROFILE_LABEL: None}), ("PATCH /api/v1/nodes/node", {PROFILE_LABEL: "max-2s-v1-36-4"})]
 
 
 def test_an_intervention_comes_due_once(begin: Begin) -> None:

@@ -232,3 +232,17 @@ def test_a_runtime_that_is_restarted_leaves_a_gap_and_is_followed_again(peer: Pe
     whose, gap = events[1]
     assert (whose, gap.kind, gap.data["channel"], gap.data["lost"]) == ("node", Kind.GAP, "runtime", True)
     assert events[0][1].received_ns == gap.data["from_ns"] < gap.t_ns
+
+
+def test_a_gap_names_the_containers_that_have_outlasted_it(peer: Peer) -> None:
+    with following(peer) as (channel, heard):
+        for name in ("c0", "c1"):
+            peer.created(name, 1, labels("pod", name))
+        heard.wait_for(2)
+        peer.stop()
+        wait_until("the loss to be noticed", channel.broken_since, timeout_s=60, every_s=0.01)
+        peer.refused |= {"c0": api_pb2.ContainerStatus(state=1), "c1": api_pb2.ContainerStatus(state=2)}
+        peer.start()
+        subscribed(peer)
+        events = heard.wait_for(3)
+    assert events[2][1].data["running"] == ["c0"]

@@ -43,10 +43,12 @@ class WithFiles(Described):
         super().__init__(NODE)
         self.file: dict[str, Any] | None = None
         self.revisions: list[str] = []
+        self.removals = 0
 
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
         assert (node, name) == ("node", "s")
         self.file = manifest
+        self.removals += manifest is None
         if manifest is not None:
             self.revisions.append(manifest["metadata"]["annotations"]["crashloop.dev/revision"])
 
@@ -89,6 +91,18 @@ def test_its_file_is_written_edited_and_removed(where: RecordingSite, peer: Obje
         ("delete-mirror-pod", True),
         ("edit-static-pod", True),
     ]
+
+
+def test_its_file_is_removed_and_written_again_as_it_was(where: RecordingSite) -> None:
+    renew = Intervention(trigger=Trigger(), action=InterventionKind.RENEW_STATIC_POD, arguments={"absent_s": 0})
+    cluster, active = where.cluster, ActivePod(msgspec.structs.replace(SCENARIO, interventions=(renew,)), NODE, where)
+    assert isinstance(cluster, WithFiles)
+    do_next(active)
+    first = cluster.file
+    do_next(active)
+    assert (cluster.revisions, cluster.removals) == (["0", "0"], 1)
+    assert cluster.file == first
+    active.interrupt("enough was seen")
 
 
 def test_a_mirror_pod_that_comes_and_goes_is_one_pod(where: RecordingSite, tmp_path: Path) -> None:

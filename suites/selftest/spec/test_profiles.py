@@ -23,7 +23,6 @@ CURVES = {
     "stock": Curve(10, 300),
     "max-1s": Curve(1, 1),
     "max-1s-qps-5": Curve(1, 1),
-    "max-1s-one-pod": Curve(1, 1),
     "max-2s": Curve(2, 2),
     "max-2500ms": Curve(2.5, 2.5),
     "max-4s": Curve(4, 4),
@@ -65,7 +64,6 @@ BEYOND_RESTARTS = {
     "sync-5s": {"syncFrequency"},
     "sync-2m": {"syncFrequency"},
     "unknown-field": {"restartBudget"},
-    "max-1s-one-pod": {"maxPods"},
     "max-1s-qps-5": {"kubeAPIQPS", "kubeAPIBurst", "eventRecordQPS", "eventBurst"},
 }
 """What profiles set besides the two fields that decide about restarts."""

@@ -21,8 +21,8 @@ ANSWER_S = 5.0
 CONTROL_S = 30.0
 """Long, since a control container has to show the slowness of a disk."""
 
-_EXITED = 2
-"""CONTAINER_EXITED of CRI."""
+_RUNNING, _EXITED = 1, 2
+"""CONTAINER_RUNNING and CONTAINER_EXITED of CRI."""
 _START_ERROR = "StartError"
 _CUT_OFF = "context canceled"
 """In the message of a start that the end of its kubelet cut off: nobody refused it
@@ -199,15 +199,26 @@ class Containerd:
 
     def refused_start(self, container_id: str) -> RefusedStart | None:
         """How CRI says that a container ended whose start was refused; None if it is gone or no start of it was."""
+        found = self._status_of(container_id)
+        if found is None or found.state != _EXITED or found.reason != _START_ERROR or _CUT_OFF in found.message:
+            return None
+        return RefusedStart(ended_ns=found.finished_at, exit_code=found.exit_code, message=found.message)
+
+    def runs(self, container_id: str) -> bool:
+        """Whether CRI says that a container runs."""
+        found = self._status_of(container_id)
+        return found is not None and found.state == _RUNNING
+
+    def _status_of(self, container_id: str) -> api_pb2.ContainerStatus | None:
+        """What CRI says of a container; None if it is gone."""
         try:
-            found = self._ask(self._status, api_pb2.ContainerStatusRequest(container_id=container_id)).status
+            found = self._ask(self._status, api_pb2.ContainerStatusRequest(container_id=container_id))
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return None
             raise self._lost(error) from error
-        if found.state != _EXITED or found.reason != _START_ERROR or _CUT_OFF in found.message:
-            return None
-        return RefusedStart(ended_ns=found.finished_at, exit_code=found.exit_code, message=found.message)
+        status: api_pb2.ContainerStatus = found.status
+        return status
 
     def containers(self) -> list[ContainerRecord]:
         """All containers there are."""
