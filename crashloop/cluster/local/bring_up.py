@@ -25,8 +25,7 @@ from crashloop.cluster.local.layout import ClusterLayout, Network
 from crashloop.cluster.local.namespaces import HOLDER, enter, wire_hub, wire_node
 from crashloop.cluster.local.plan import ControlPlanePlan, FilePlan, LinkPlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
-from crashloop.cluster.prerequisites import slowness
-from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive, slowness
 from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.settings import Waits
 from crashloop.waiting import WaitTimeout, wait_until
