@@ -44,8 +44,11 @@ _CLUSTER_LEVEL = 1
 """A cgroup's path is the project's name, the cluster's and the node's."""
 _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 """Weights on cgroup v1 and v2, with their default."""
-NEEDED = {1: ("cpu", "cpuset", "memory", "pids"), 2: ("cpu", "memory", "pids")}
-"""By version of cgroups: controllers without which no kubelet runs a pod. On v2 one does without cpuset (seen on 1.37.1)."""
+NEEDED = {1: ("cpu", "cpuset", "devices", "freezer", "memory", "pids"), 2: ("cpu", "memory", "pids")}
+"""By version of cgroups: controllers without which no kubelet runs a pod. On v2 one does without cpuset (seen on 1.37.1).
+
+On v1 no sandbox starts without devices, and containerd takes a kill for memory for another exit without freezer (seen on 2.3.7).
+"""
 MADE_WITHIN_S = 1.0
 REMOVED_WITHIN_S = 10.0
 LEFT_WITHIN_S = 3.0

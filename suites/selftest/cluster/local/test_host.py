@@ -35,8 +35,11 @@ GOOD = HostFacts(
     state_filesystem="ext4",
     state_writable=True,
     state_free=20 * GIB,
+    state_files=100_000,
     memory_available=8 * GIB,
     cores=2,
+    tasks_left=32_000,
+    limits={},
     inotify=Inotify(allowed=128, used=20, can_be_raised=True),
     not_executable=(),
     kernel_messages=True,
@@ -92,7 +95,7 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         (
             {
                 "cgroups": CgroupHost(version=1, mounts=("/sys/fs/cgroup/cpu",)),
-                "controllers": frozenset({"cpu", "memory", "pids"}),
+                "controllers": frozenset({"cpu", "devices", "freezer", "memory", "pids"}),
             },
             "cgroups",
             "v1 without controller cpuset",
