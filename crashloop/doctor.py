@@ -13,7 +13,8 @@ from crashloop.cluster.kind.prerequisites import DockerFacts, docker_facts, dock
 from crashloop.cluster.local.cgroups import cgroup_host
 from crashloop.cluster.local.prerequisites import HostFacts, host_facts, problems, room
 from crashloop.cluster.ownership import ClusterRecord, ClusterStore, list_clusters
-from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY, process_start
+from crashloop.cluster.prerequisites import CONTROL_PLANE_MEMORY, MIB, NODE_MEMORY
+from crashloop.cluster.processes import process_start
 from crashloop.settings import Settings, resolve_settings
 from crashloop.spec.plan import Budgets
 from crashloop.spec.requirement import Scope

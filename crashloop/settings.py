@@ -83,7 +83,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 
     ready_s: float = 60.0
     """Seconds until a part of a local cluster that runs and is not ready counts as failed; longer on a host that starts processes
-    slowly (crashloop.cluster.prerequisites.slowness).
+    slowly (crashloop.cluster.processes.slowness).
 
     Default 60: on two idle cores the slowest part takes 5. CRASHLOOP_READY_S.
     """

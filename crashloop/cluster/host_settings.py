@@ -8,6 +8,7 @@ those of k8s.io/component-helpers/node/util/sysctl.
 import ctypes
 import logging
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,6 +39,16 @@ log = logging.getLogger(__name__)
 
 
 _HANDED_DOWN = "cgroup.subtree_control"
+_DEFAULTS = {
+    "cpu.max": "max 100000",
+    "cpu.weight": "100",
+    "cpuset.cpus": "",
+    "io.max": "",
+    "io.weight": "default 100",
+    "memory.max": "max",
+    "pids.max": "max",
+}
+"""Settings of a cgroup to which its controllers were just handed down (cgroup-v2.rst)."""
 
 
 class RecordedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,8 +109,8 @@ class HostSettings:
             with suppress(OSError):
                 Path(folder).rmdir()
         if recorded.controllers is not None:
-            for controller in set(self._controllers() or ()) - set(recorded.controllers):
-                # Another cgroup may need it by now; the kernel refuses then (EBUSY).
+            for controller in set(self._controllers() or ()) - set(recorded.controllers) - set(self._in_use()):
+                # The kernel refuses (EBUSY) where another cgroup hands it down by now.
                 with suppress(OSError):
                     self._handed_down.write_text(f"-{controller}")
         stay = []
@@ -115,6 +126,14 @@ class HostSettings:
             "host settings: kubelets changed some that this user may not write.\nRun as root: sysctl -w %s",
             " ".join(stay),
         )
+
+    def _in_use(self) -> Iterator[str]:
+        """Controllers by which a cgroup at the top is limited by now: without them its settings would be lost."""
+        for folder in self._handed_down.parent.glob("*/"):
+            for name, default in _DEFAULTS.items():
+                with suppress(OSError):
+                    if (folder / name).read_text().strip() != default:
+                        yield name.partition(".")[0]
 
     def _controllers(self) -> tuple[str, ...] | None:
         return tuple(self._handed_down.read_text().split()) if self._handed_down.exists() else None

@@ -4,17 +4,13 @@ Linux allows a user few inotify instances by default, and the nodes of every pro
 """
 
 import os
-import time
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
 import msgspec
 import psutil
 
-from crashloop.cluster import processes
 from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
@@ -48,44 +44,6 @@ def require_none(problems: Iterable[Problem], *, failure: str, alternative: str)
     rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in problems)
     if rows:
         raise PrerequisiteError(f"{failure}\n{rows}\n{alternative}")
-
-
-_STARTS = 40
-USUAL_START_S = 0.002
-"""Three times what the machine of docs/numbers.md needs to start and end a process."""
-MOST_SLOWNESS = 20.0
-
-
-class ProcessStart(NamedTuple):
-    """What starting and ending a process takes here: each the least of many, which other programs lengthen least."""
-
-    wall_s: float
-    cpu_s: float
-
-
-@cache
-def process_start() -> ProcessStart:
-    """Measure it, in less than a tenth of a second on a usual host."""
-    found = []
-    for _ in range(_STARTS):
-        began_s, spent_s = time.perf_counter(), _cpu_s()
-        processes.run(["true"], describe="starting a process", timeout_s=10)
-        found.append((time.perf_counter() - began_s, _cpu_s() - spent_s))
-    wall_s, cpu_s = (tuple(each) for each in zip(*found, strict=True))
-    # A kernel that counts by ticks of its clock says 0 of most and a whole tick of some, which a busy host makes too many.
-    by_ticks = sum(cpu_s) / len(found) or min(wall_s)
-    return ProcessStart(min(wall_s), min(cpu_s) or min(by_ticks, *wall_s))
-
-
-def _cpu_s() -> float:
-    """CPU time of this process and of the children that have ended."""
-    used = (getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def slowness() -> float:
-    """What waits are multiplied by on this host: 1 at a usual speed, up to MOST_SLOWNESS."""
-    return min(max(process_start().wall_s / USUAL_START_S, 1.0), MOST_SLOWNESS)
 
 
 CONTROL_PLANE_INOTIFY = 4

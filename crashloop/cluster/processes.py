@@ -10,9 +10,12 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from types import FrameType
 from typing import IO, NamedTuple
 
@@ -106,6 +109,44 @@ def _command_failed(what: str, output: str, *, exit_code: int | None) -> Command
     lines = [f"  {line}" for line in output.strip().splitlines()[-LAST_LINES:]]
     shown = ["Its last lines:", *lines] if lines else ["It printed nothing."]
     return CommandFailed("\n".join([what, *shown]), exit_code=exit_code, output=output)
+
+
+_STARTS = 40
+USUAL_START_S = 0.002
+"""Three times what the machine of docs/numbers.md needs to start and end a process."""
+MOST_SLOWNESS = 20.0
+
+
+class ProcessStart(NamedTuple):
+    """What starting and ending a process takes here: each the least of many, which other programs lengthen least."""
+
+    wall_s: float
+    cpu_s: float
+
+
+@cache
+def process_start() -> ProcessStart:
+    """Measure it, in less than a tenth of a second on a usual host."""
+    found = []
+    for _ in range(_STARTS):
+        began_s, spent_s = time.perf_counter(), _cpu_s()
+        run(["true"], describe="starting a process", timeout_s=10)
+        found.append((time.perf_counter() - began_s, _cpu_s() - spent_s))
+    wall_s, cpu_s = (tuple(each) for each in zip(*found, strict=True))
+    # A kernel that counts by ticks of its clock says 0 of most and a whole tick of some, which a busy host makes too many.
+    by_ticks = sum(cpu_s) / len(found) or min(wall_s)
+    return ProcessStart(min(wall_s), min(cpu_s) or min(by_ticks, *wall_s))
+
+
+def _cpu_s() -> float:
+    """CPU time of this process and of the children that have ended."""
+    used = (getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def slowness() -> float:
+    """What waits for processes are multiplied by on this host: 1 at a usual speed, up to MOST_SLOWNESS."""
+    return min(max(process_start().wall_s / USUAL_START_S, 1.0), MOST_SLOWNESS)
 
 
 STATE_MARK = "CRASHLOOP_STATE"
@@ -221,9 +262,13 @@ def signal_daemon(daemon: Daemon, number: signal.Signals) -> None:
             process.send_signal(number)
 
 
-def wait_gone(daemon: Daemon, *, describe: str, timeout_s: float) -> None:
+ENDS_WITHIN_S = 30.0
+"""After a signal, on a host of usual speed."""
+
+
+def wait_gone(daemon: Daemon, *, describe: str) -> None:
     """Wait until the process has ended. Raises WaitTimeout."""
-    wait_until(f"{describe} to end", lambda: not is_alive(daemon), timeout_s=timeout_s, every_s=0.02)
+    wait_until(f"{describe} to end", lambda: not is_alive(daemon), timeout_s=ENDS_WITHIN_S * slowness(), every_s=0.02)
 
 
 def marked_processes(state: Path, node: str | None = None) -> set[int]:
@@ -237,9 +282,10 @@ def marked_processes(state: Path, node: str | None = None) -> set[int]:
     return found
 
 
-def kill_until_gone(find: Callable[[], set[int]], *, describe: str, timeout_s: float = 30.0) -> None:
+def kill_until_gone(find: Callable[[], set[int]], *, describe: str, timeout_s: float | None = None) -> None:
     """SIGKILL the processes that `find` returns until it returns none. Raises ClusterError that lists the survivors."""
     left: set[int] = set()
+    timeout_s = timeout_s or ENDS_WITHIN_S * slowness()
 
     def killed() -> bool:
         left.clear()

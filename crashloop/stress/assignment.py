@@ -33,6 +33,9 @@ FOLDER_VARIABLE = "CRASHLOOP_LOAD_FOLDER"
 """Environment variable with the folder of the user, in which credential plug-ins run, as those of kubectl do."""
 WORKERS = "workers.jsonl"
 """Name of the file with the comings and goings of workers on other machines."""
+DRAIN_WITHIN_S = 120.0
+GONE_WITHIN_S = 90.0
+"""On a host of usual speed."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +59,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of the files with the lines below."""
     ends_after_s: float
     """Longest life of a pod (activeDeadlineSeconds), even if the load generator dies."""
-    drain_within_s: float = 120.0
+    drain_within_s: float = DRAIN_WITHIN_S
     """Longest end of a stage: deletions, until the watch delivers them."""
-    gone_within_s: float = 90.0
+    gone_within_s: float = GONE_WITHIN_S
     """Longest time for a deleted object and its pods to disappear; a full node is slow."""
     keeps_journals: bool = False
     """Whether the journals of pods are read before their removal: ground truth where no runtime can be followed."""

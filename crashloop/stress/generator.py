@@ -20,6 +20,7 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
+from crashloop.cluster.processes import slowness
 from crashloop.errors import UsageError
 from crashloop.kube.credentials import Access, read_access
 from crashloop.report.text import counted
@@ -129,7 +130,9 @@ class Generator:
         self._workers = workers
         self._web_port = web_port
         self._listen = listen
-        self._workers_within_s = workers_within_s or (WORKERS_WITHIN_S if listen is None else REMOTE_WITHIN_S)
+        self._workers_within_s = workers_within_s or (
+            round(WORKERS_WITHIN_S * slowness()) if listen is None else REMOTE_WITHIN_S
+        )
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._reported: set[str] = set()
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
+from crashloop.cluster.processes import slowness
 from crashloop.errors import CrashloopError
 from crashloop.kube.answers import KubeError
 from crashloop.record.scenario_loop import Lifeline
-from crashloop.stress.assignment import Marks, Order, Situation, StageMark, prepare_stage
+from crashloop.stress.assignment import DRAIN_WITHIN_S, GONE_WITHIN_S, Marks, Order, Situation, StageMark, prepare_stage
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import Cause, Incidents, StressDir, misses
 from crashloop.stress.generator import Generator, address_of
@@ -28,7 +29,7 @@ REPORT_EVERY_S = 10.0
 STOPS_WITHIN_S = 90.0
 """Longest time for an interrupted load to remove its objects."""
 CLEAR_WITHIN_S = 120.0
-"""Longest time for the remains of a load to disappear after the run requested their removal."""
+"""Longest time for the remains of a load to disappear after the run requested their removal, on a host of usual speed."""
 
 
 class StressRecorder:
@@ -44,7 +45,7 @@ class StressRecorder:
         say: Callable[[str], None],
         *,
         web_port: int | None = None,
-        clear_within_s: float = CLEAR_WITHIN_S,
+        clear_within_s: float | None = None,
     ) -> None:
         self._run = run
         self._plan = plan
@@ -52,7 +53,7 @@ class StressRecorder:
         self._evidence = evidence
         self._lifeline = lifeline
         self._say = say
-        self._clear_within_s = clear_within_s
+        self._clear_within_s = clear_within_s or CLEAR_WITHIN_S * slowness()
         self._note = Incidents(run.incidents_jsonl, say).note
         self._listen = None if plan.listen is None else address_of(plan.listen, option="--listen")
         self._generator = Generator(run.order_json, workers=plan.load.workers, web_port=web_port, listen=self._listen)
@@ -95,7 +96,7 @@ class StressRecorder:
         except CrashloopError as error:
             self._note(Cause.CLUSTER, str(error))
         finally:
-            self._generator.stop(within_s=STOPS_WITHIN_S)
+            self._generator.stop(within_s=STOPS_WITHIN_S * slowness())
             self._take_marks()
             for each in self._due:
                 self._note(
@@ -253,6 +254,8 @@ def order_of(plan: StressPlan, site: Site, run: StressDir) -> Order:
         stages=plan.stages,
         folder=str(run.load_dir.absolute()),
         ends_after_s=plan.longest_s + AFTER_S,
+        drain_within_s=DRAIN_WITHIN_S * slowness(),
+        gone_within_s=GONE_WITHIN_S * slowness(),
         keeps_journals=not site.has_runtime_events,
         remote_workers=0 if plan.listen is None else plan.load.workers,
     )

@@ -12,6 +12,7 @@ import msgspec
 
 from crashloop.cluster.binaries.ensure import ensure_busybox
 from crashloop.cluster.images import write_large_image
+from crashloop.cluster.processes import slowness
 from crashloop.cluster.provider import Capability, Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.kube.answers import CredentialsRefused, KubeError
 from crashloop.kube.client import KubeApi
@@ -219,7 +220,7 @@ def site(
         def remove(namespace: str) -> None:
             # Wait for it only where the cluster stays.
             if cluster is not None or keep:
-                remove_namespace(api, namespace, within_s=NAMESPACE_GONE_S)
+                remove_namespace(api, namespace, within_s=NAMESPACE_GONE_S * slowness())
 
         namespace = stack.enter_context(run_namespace(api, up.info, label, remove))
         yield Site(cluster=up, api=api, nodes=place_nodes(plan.taken, up.info.nodes), namespace=namespace, run=label)

@@ -1,6 +1,6 @@
 """Boots the guest, waits for its steps and says what they left; runs/<UTC time>-guest has their logs.
 
-python -m tools.guest [--build] [STEP ...]     # no step: all of them
+python -m tools.guest [--build] [STEP ...]     # no step: all but those on demand
 python -m tools.guest --script FILE            # a shell script of yours in their place
 
 Exit codes: 0; 1 if a step failed or something was left; 70 if the guest cannot be built or does not come up.
@@ -44,7 +44,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.steps) - {step.name for step in STEPS}:
         parser.error(f"no step {', '.join(sorted(unknown))}; steps are {', '.join(step.name for step in STEPS)}")
-    steps = [step for step in STEPS if not arguments.steps or step.name in arguments.steps]
+    names = arguments.steps or [step.name for step in STEPS if not step.on_demand]
+    steps = [step for step in STEPS if step.name in names]
     try:
         settings, progress = resolve_settings(), default_progress()
         cache = settings.paths.cache_dir.resolve()

@@ -20,7 +20,7 @@ from pytest_kubernetes.providers.kind import KindManagerBase
 from crashloop.cluster.files import write_file
 from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.plan import DIALECTS, KUBELET, Blueprint, NodePlan, cluster_config, node_files
-from crashloop.cluster.processes import STATE_MARK, CommandFailed, kill_until_gone, marked_processes, run
+from crashloop.cluster.processes import STATE_MARK, CommandFailed, kill_until_gone, marked_processes, run, slowness
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.kube.answers import KubeError
 from crashloop.kube.client import KubeApi
@@ -151,7 +151,7 @@ class BringUp:
     def _wait_until_ready(self, api: KubeApi, node: NodePlan) -> None:
         try:
             ready = partial(api.is_ready, node.name)
-            wait_until("its Node object to be Ready", ready, timeout_s=READY_S, not_yet=KubeError)
+            wait_until("its Node object to be Ready", ready, timeout_s=READY_S * slowness(), not_yet=KubeError)
         except WaitTimeout as error:
             self._require_kubelets()
             raise ClusterError(f"node {node.label}: {error}\n{self.log_excerpt(node)}") from error

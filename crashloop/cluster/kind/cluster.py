@@ -18,7 +18,7 @@ from crashloop.cluster.kind.plan import CONTROL_PLANE, DIALECTS, KUBELET, RUNTIM
 from crashloop.cluster.kind.teardown import remove_cluster, require_unused
 from crashloop.cluster.kubelets import Kubelets
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.processes import CommandFailed, Starter
+from crashloop.cluster.processes import CommandFailed, Starter, slowness
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress, lacking
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event
@@ -187,7 +187,7 @@ class KindCluster:
             wait_until(
                 f"the kubelet of {node} to answer",
                 lambda: api.configz(node),
-                timeout_s=RUNS_WITHIN_S,
+                timeout_s=RUNS_WITHIN_S * slowness(),
                 not_yet=KubeError,
             )
         finally:
@@ -218,7 +218,9 @@ class KindCluster:
             self._docker.execute(plan.container, "ctr", "version", describe=f"runtime of {node}")
             return True
 
-        wait_until(f"the runtime of {node} to answer", answers, timeout_s=RUNS_WITHIN_S, not_yet=CommandFailed)
+        wait_until(
+            f"the runtime of {node} to answer", answers, timeout_s=RUNS_WITHIN_S * slowness(), not_yet=CommandFailed
+        )
 
     def try_kubelet(self, node: str, candidate: KubeletProfile, *, at_most_s: float) -> tuple[Event, ...]:
         where = self._node(node)
@@ -266,7 +268,7 @@ class KindCluster:
             node.container,
             *self._dialect.argv(command, service),
             describe=f"{service} of node {node.name}",
-            timeout_s=STOPS_WITHIN_S,
+            timeout_s=STOPS_WITHIN_S * slowness(),
         )
 
     def _kubelet_log(self, node: NodePlan, root: Path | None) -> Path:

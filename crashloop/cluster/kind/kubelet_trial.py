@@ -22,7 +22,7 @@ from crashloop.cluster.kubelets import (
     watch_candidate,
 )
 from crashloop.cluster.node_files import NodeLayout, containerd_toml
-from crashloop.cluster.processes import CommandFailed, Starter, is_alive, wait_gone
+from crashloop.cluster.processes import CommandFailed, Starter, is_alive, slowness, wait_gone
 from crashloop.errors import ClusterError
 from crashloop.history.event import Event, Kind
 from crashloop.spec.profile import KubeletProfile
@@ -34,7 +34,6 @@ _KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 _CLIENT_CA = "/etc/kubernetes/pki/ca.crt"
 _DROP_INS = "kubelet.conf.d"
 _STARTS_S = 30.0
-_GONE_S = 10.0
 _ASK_EVERY_S = 0.3
 """Every request starts two processes."""
 
@@ -149,7 +148,7 @@ def try_candidate(
     )
     try:
         not_yet = (CommandFailed, ValueError)
-        pid = wait_until("the candidate's process id", process_id, timeout_s=_STARTS_S, not_yet=not_yet)
+        pid = wait_until("the candidate's process id", process_id, timeout_s=_STARTS_S * slowness(), not_yet=not_yet)
         started = candidate_event(node.name, Kind.PROCESS_STARTED, pid=pid, argv=list(plan.argv))
         return started, *watch_candidate(
             node.name,
@@ -163,7 +162,7 @@ def try_candidate(
         )
     finally:
         docker.execute(plan.container, *script, "end", plan.root, plan.cgroup, describe="end of a candidate")
-        wait_gone(client, describe="docker exec of a candidate", timeout_s=_GONE_S)
+        wait_gone(client, describe="docker exec of a candidate")
         (folder / "kubelet").unlink(missing_ok=True)
 
 

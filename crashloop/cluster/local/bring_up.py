@@ -32,8 +32,7 @@ from crashloop.cluster.local.plan import (
     ProcessPlan,
 )
 from crashloop.cluster.local.teardown import Cgroup, HostLink, Ledger, Process
-from crashloop.cluster.prerequisites import slowness
-from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive
+from crashloop.cluster.processes import Daemon, Starter, exit_code, is_alive, slowness
 from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.settings import Waits
 from crashloop.waiting import WaitTimeout, wait_until

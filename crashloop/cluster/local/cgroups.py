@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from crashloop.cluster.processes import slowness
 from crashloop.errors import ClusterError
 from crashloop.processors import weight
 from crashloop.waiting import WaitTimeout, wait_until
@@ -43,11 +44,15 @@ _CLUSTER_LEVEL = 1
 """A cgroup's path is the project's name, the cluster's and the node's."""
 _WEIGHT_FILES = {"cpu.shares": 1024, "cpu.weight": 100}
 """Weights on cgroup v1 and v2, with their default."""
-NEEDED = {1: ("cpu", "cpuset", "memory", "pids"), 2: ("cpu", "memory", "pids")}
-"""By version of cgroups: controllers without which no kubelet runs a pod. On v2 one does without cpuset (seen on 1.37.1)."""
-MADE_WITHIN_S = 1.0
-LEFT_WITHIN_S = 3.0
+NEEDED = {1: ("cpu", "cpuset", "devices", "freezer", "memory", "pids"), 2: ("cpu", "memory", "pids")}
+"""By version of cgroups: controllers without which no kubelet runs a pod. On v2 one does without cpuset (seen on 1.37.1).
 
+On v1 no sandbox starts without devices, and containerd takes a kill for memory for another exit without freezer (seen on 2.3.7).
+"""
+MADE_WITHIN_S = 1.0
+REMOVED_WITHIN_S = 10.0
+LEFT_WITHIN_S = 3.0
+"""On a host of usual speed."""
 
 _home = "/"
 """The cgroup that this process was in before it entered DAEMONS."""
@@ -104,9 +109,8 @@ def make(host: CgroupHost, path: str) -> None:
                 _weigh(Path(mount, PARENT))
         return True
 
-    wait_until(
-        f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S, not_yet=(FileNotFoundError, MissingControllers)
-    )
+    not_yet = (FileNotFoundError, MissingControllers)
+    wait_until(f"cgroup {path} to be made", made, timeout_s=MADE_WITHIN_S * slowness(), not_yet=not_yet)
     if os.sched_getaffinity(0) != cpus:  # before Linux 6.2 a thread takes all CPUs of a cgroup that it enters
         for thread in Path("/proc/self/task").iterdir():
             os.sched_setaffinity(int(thread.name), cpus)
@@ -168,6 +172,21 @@ def container_limits(host: CgroupHost) -> Limits:
     )
 
 
+def tasks_left(host: CgroupHost, own: str) -> int:
+    """How many processes and threads pids.max lets start: on v1 of the cgroup `own` names (/proc/self/cgroup) and those above it,
+    on v2 of the root that is seen, as all of a cluster is below that. The largest number without a limit.
+    """
+    rows = [line.split(":", 2) for line in own.splitlines()]
+    path = next((path for _, controllers, path in rows if host.version == 1 and "pids" in controllers.split(",")), "/")
+    seen = Path(path) if ".." not in Path(path).parts else Path("/")
+    limits = [Path(mount + str(each), "pids.max") for mount in host.mounts for each in (seen, *seen.parents)]
+    found = {each: text for each in limits if each.exists() and (text := each.read_text().strip()) != "max"}
+    return min(
+        (int(text) - int(each.with_name("pids.current").read_text()) for each, text in found.items()),
+        default=sys.maxsize,
+    )
+
+
 def _enter(root: Path, own: str) -> None:
     """Move this process beside the clusters' cgroups, unless it is in the kernel's root, and what a container's root holds."""
     global _home
@@ -217,9 +236,8 @@ def leave(host: CgroupHost) -> None:
         return True
 
     with contextlib.suppress(WaitTimeout):
-        wait_until(
-            "the daemons' cgroup to be removed", left, timeout_s=LEFT_WITHIN_S, not_yet=(OSError, MissingControllers)
-        )
+        within_s, not_yet = LEFT_WITHIN_S * slowness(), (OSError, MissingControllers)
+        wait_until("the daemons' cgroup to be removed", left, timeout_s=within_s, not_yet=not_yet)
 
 
 def _send_home(root: Path, pids: list[int]) -> None:
@@ -258,7 +276,7 @@ def processes(host: CgroupHost, path: str) -> set[int]:
     return found - {0}
 
 
-def remove(host: CgroupHost, path: str, *, timeout_s: float = 10.0) -> None:
+def remove(host: CgroupHost, path: str, *, within_s: float = REMOVED_WITHIN_S) -> None:
     """Remove a cgroup and everything below it, after its processes ended. Raises ClusterError if it stays busy."""
     busy: list[str] = []
 
@@ -276,7 +294,8 @@ def remove(host: CgroupHost, path: str, *, timeout_s: float = 10.0) -> None:
                     busy.append(str(folder))
         return not busy
 
-    wait_until(f"cgroups {path} to be removed", removed, timeout_s=timeout_s, last_seen=lambda: f"busy: {busy[:3]}")
+    seen, timeout_s = (lambda: f"busy: {busy[:3]}"), within_s * slowness()
+    wait_until(f"cgroups {path} to be removed", removed, timeout_s=timeout_s, last_seen=seen)
 
 
 def remove_if_empty(host: CgroupHost, path: str) -> None:

@@ -21,7 +21,7 @@ from crashloop.cluster.local.node import KubeletPlace, candidate_place, node_pla
 from crashloop.cluster.local.plan import Blueprint, ControlPlanePlan, NodePlan, ProcessPlan
 from crashloop.cluster.local.teardown import remove_cluster, remove_node
 from crashloop.cluster.ownership import ClusterStore, StateFolder
-from crashloop.cluster.processes import run, signal_daemon, wait_gone
+from crashloop.cluster.processes import run, signal_daemon, slowness, wait_gone
 from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import UsageError
 from crashloop.history.event import Event, Kind
@@ -29,8 +29,6 @@ from crashloop.progress import SilentProgress
 from crashloop.settings import Settings
 from crashloop.spec.profile import KubeletProfile
 from crashloop.waiting import pause, wait_until
-
-_CANDIDATE_GONE_S = 10.0
 
 
 def try_candidate(
@@ -70,10 +68,9 @@ def _end_candidate(plan: NodePlan, machinery: Machinery) -> None:
         daemon = machinery.ledger.daemon(process.role, process.node)
         if daemon is not None:
             signal_daemon(daemon, signal.SIGKILL)
-            wait_gone(daemon, describe=f"{process.role} of {process.node}", timeout_s=_CANDIDATE_GONE_S)
+            wait_gone(daemon, describe=f"{process.role} of {process.node}")
 
 
-STOPS_WITHIN_S = 30.0
 IMPORTED_WITHIN_S = 300.0
 TAKEN = ".taken"
 """Suffix of a file that the runtime overlooks."""
@@ -219,7 +216,7 @@ class LocalCluster:
     def load_images(self, archive: Path) -> None:
         for node in self._blueprint.nodes:
             argv = (*node.import_images[:-1], str(archive))
-            run(argv, describe=f"node {node.name}: import of {archive}", timeout_s=IMPORTED_WITHIN_S)
+            run(argv, describe=f"node {node.name}: import of {archive}", timeout_s=IMPORTED_WITHIN_S * slowness())
 
     def collect_logs(self, destination: Path) -> None:
         layout = self._blueprint.layout
@@ -282,7 +279,7 @@ class LocalCluster:
     def _stop(self, process: ProcessPlan, how: signal.Signals) -> None:
         daemon = self._machinery.daemon(process.role, process.node)
         signal_daemon(daemon, how)
-        wait_gone(daemon, describe=f"{process.role} of {process.node}", timeout_s=STOPS_WITHIN_S)
+        wait_gone(daemon, describe=f"{process.role} of {process.node}")
 
     def _start(self, process: ProcessPlan, address: str | tuple[str, int]) -> None:
         daemon = self._machinery.start(process)

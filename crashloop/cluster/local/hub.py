@@ -32,8 +32,6 @@ from crashloop.settings import Settings
 from crashloop.spec.control_plane import Component
 from crashloop.waiting import wait_until
 
-COMPONENT_STOPS_WITHIN_S = 30.0
-
 
 class LocalOutages:
     """Implements `crashloop.cluster.provider.Outages`."""
@@ -48,7 +46,7 @@ class LocalOutages:
         daemon = self._machinery.daemon(plan.role, plan.node)
         # An API server that may end in order first waits for its open watches.
         signal_daemon(daemon, signal.SIGKILL)
-        wait_gone(daemon, describe=f"{component} to end", timeout_s=COMPONENT_STOPS_WITHIN_S)
+        wait_gone(daemon, describe=f"{component} to end")
 
     def start(self, component: Component, feature_gates: Mapping[str, bool]) -> None:
         plan, blueprint = self._plan(component, feature_gates), self._blueprint()
@@ -147,9 +145,6 @@ class LocalRegistry:
         return ProcessPlan(role="registry", node=HUB, namespace=HUB, argv=argv, log=str(log))
 
 
-STATE_METRICS_STOPS_WITHIN_S = 30.0
-
-
 class LocalStateMetrics:
     """Reads its metrics, for one reader after the other."""
 
@@ -180,7 +175,7 @@ class LocalStateMetrics:
                 )
             finally:
                 signal_daemon(daemon, signal.SIGTERM)
-                wait_gone(daemon, describe="kube-state-metrics to end", timeout_s=STATE_METRICS_STOPS_WITHIN_S)
+                wait_gone(daemon, describe="kube-state-metrics to end")
 
     def _answer(self) -> bytes:
         with urlopen(f"http://{self._blueprint().network.hub}:{STATE_METRICS_PORT}/metrics", timeout=5) as answer:

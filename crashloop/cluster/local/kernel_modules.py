@@ -50,7 +50,9 @@ def _by_modprobe(program: str, alias: str) -> Support:
     for a module that is blacklisted."""
     try:
         printed = processes.run(
-            (program, "--dry-run", "--verbose", alias), describe="modprobe", timeout_s=_ANSWERS_WITHIN_S
+            (program, "--dry-run", "--verbose", alias),
+            describe="modprobe",
+            timeout_s=_ANSWERS_WITHIN_S * processes.slowness(),
         )
     except CommandFailed:
         return Support.NONE

@@ -70,7 +70,7 @@ _TRIAL = (*HOLDER[:-1], "mount -t tmpfs crashloop /run; echo 1 >/proc/sys/net/ip
 def try_namespaces() -> str:
     """Make a holder's namespaces for a moment; the last line that was printed if that fails, otherwise an empty text."""
     try:
-        processes.run(_TRIAL, describe="namespaces", timeout_s=10.0)
+        processes.run(_TRIAL, describe="namespaces", timeout_s=10.0 * processes.slowness())
     except processes.CommandFailed as error:
         return (error.output.strip().splitlines() or ["nothing"])[-1]
     except PrerequisiteError:

@@ -5,6 +5,7 @@ Facts about the host are gathered once, on any system and for any user, and judg
 
 import os
 import platform
+import resource
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import msgspec
 import psutil
 
 from crashloop.cluster import processes
-from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host, container_limits
+from crashloop.cluster.local.cgroups import NEEDED, UNIFIED, CgroupHost, cgroup_host, container_limits, tasks_left
 from crashloop.cluster.local.credentials import LONGEST_COMMON_NAME
 from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.cluster.local.namespaces import try_links, try_namespaces
@@ -74,8 +75,14 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     state_filesystem: str
     state_writable: bool
     state_free: int
+    state_files: int
+    """How many files may still be made there; the largest number where that is not counted."""
     memory_available: int
     cores: int
+    tasks_left: int
+    """Processes and threads that may still start."""
+    limits: dict[str, int]
+    """By the name of `resource`: what a process may have of it, if that is limited."""
     inotify: Inotify
     not_executable: tuple[str, ...]
     """Folders that this program starts programs from, on file systems that are mounted noexec."""
@@ -131,8 +138,15 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
         state_filesystem=filesystem_of(existing.resolve(), _text_or_nothing(Path("/proc/self/mountinfo"))),
         state_writable=not _is_read_only(existing),
         state_free=shutil.disk_usage(existing).free,
+        state_files=found.f_favail if (found := os.statvfs(existing)).f_files else sys.maxsize,
         memory_available=memory_available,
         cores=cores,
+        tasks_left=tasks_left(cgroups, _text_or_nothing(Path("/proc/self/cgroup"))),
+        limits={
+            name: most
+            for name in _LEAST
+            if (most := resource.getrlimit(getattr(resource, name))[0]) != resource.RLIM_INFINITY
+        },
         inotify=inotify_of_host(),
         not_executable=tuple(map(str, programs)),
         kernel_messages=_is_readable(Path("/dev/kmsg")) if root else Path("/dev/kmsg").exists(),
@@ -187,6 +201,16 @@ def _text_or_nothing(path: Path) -> str:
 
 
 FREE_DISK = 1024 * MIB
+FREE_FILES = 500
+CONTROL_PLANE_TASKS, NODE_TASKS = 35, 20
+"""Measured, of one node without pods: 393 files; 33 and 20 processes and threads."""
+_LEAST = {
+    "RLIMIT_AS": ("v", 12 << 30),
+    "RLIMIT_CPU": ("t", 60),
+    "RLIMIT_FSIZE": ("f", 64 * MIB),
+    "RLIMIT_NOFILE": ("n", 128),
+}
+"""Limit of a process (setrlimit(2)) -> option of `ulimit`, and what etcd or the API server use in any case."""
 _NEEDED_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_MKNOD": 27}
 _INSTALL_S = 300.0
 
@@ -308,6 +332,16 @@ def _size_problems(facts: HostFacts, nodes: int) -> Iterator[Problem]:
     if facts.state_free < FREE_DISK:
         free = facts.state_free // MIB
         yield Problem("disk", f"{free} MiB are free, {FREE_DISK // MIB} MiB are needed: see CRASHLOOP_STATE_DIR.")
+    if facts.state_files < FREE_FILES:
+        text = f"{facts.state_files} more files fit, {FREE_FILES} are needed: see CRASHLOOP_STATE_DIR."
+        yield Problem("disk", text)
+    if facts.tasks_left < (needed := CONTROL_PLANE_TASKS + nodes * NODE_TASKS):
+        text = f"{facts.tasks_left} may start, {needed} are needed: raise pids.max (of a container: --pids-limit -1)."
+        yield Problem("processes", text)
+    for name, most in facts.limits.items():
+        option, least = _LEAST[name]
+        if most < least:
+            yield Problem("limits", f"{name} is {most}, at least {least} is needed: `ulimit -{option} unlimited`.")
     yield from inotify_problems(facts.inotify, needed=CONTROL_PLANE_INOTIFY + nodes * NODE_INOTIFY)
 
 

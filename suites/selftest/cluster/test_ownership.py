@@ -202,6 +202,25 @@ def test_a_controller_that_the_root_did_not_hand_down_is_taken_back(tmp_path: Pa
     assert handed_down.read_text() == "-cpuset"
 
 
+@pytest.mark.parametrize(
+    ("setting", "by_default", "set_by_now"), [("cpuset.cpus", "", "0"), ("io.max", "", "8:0 rbps=1000")]
+)
+def test_a_controller_that_limits_another_cgroup_by_now_stays(
+    tmp_path: Path, setting: str, by_default: str, set_by_now: str
+) -> None:
+    handed_down, controller = tmp_path / "cgroup.subtree_control", setting.partition(".")[0]
+    handed_down.write_text("memory pids\n")
+    settings = HostSettings(tmp_path / "settings.json", sysctls=tmp_path / "sys", cgroups=tmp_path, folders=())
+    for value, left in ((by_default, f"-{controller}"), (set_by_now, f"{controller} memory pids\n")):
+        handed_down.write_text("memory pids\n")
+        settings.record()
+        handed_down.write_text(f"{controller} memory pids\n")
+        (tmp_path / "system.slice").mkdir(exist_ok=True)
+        (tmp_path / "system.slice" / setting).write_text(f"{value}\n")
+        settings.restore()
+        assert handed_down.read_text() == left
+
+
 def test_controllers_that_the_root_handed_down_before_stay(tmp_path: Path) -> None:
     handed_down = tmp_path / "cgroup.subtree_control"
     handed_down.write_text("cpuset memory pids\n")

@@ -58,7 +58,7 @@ def test_how_a_process_ended_is_known(starter: Starter, tmp_path: Path) -> None:
     assert exit_code(killed) is None
     signal_daemon(killed, signal.SIGTERM)
     for daemon in (failed, killed):
-        wait_gone(daemon, describe="process", timeout_s=60)
+        wait_gone(daemon, describe="process")
     assert (exit_code(failed), exit_code(killed)) == (3, -signal.SIGTERM)
     assert (tmp_path / "log").read_text() == "no\n"
 
@@ -98,6 +98,6 @@ def test_a_users_proxy_does_not_come_between_components(
     for name in ("HTTPS_PROXY", "http_proxy", "OTHER"):
         monkeypatch.setenv(name, "http://proxy.invalid")
     daemon = starter.start(("env",), node="one", log=tmp_path / "log")
-    wait_gone(daemon, describe="env", timeout_s=60)
+    wait_gone(daemon, describe="env")
     seen = {line.split("=")[0] for line in (tmp_path / "log").read_text().splitlines()}
     assert seen & {"HTTPS_PROXY", "http_proxy", "OTHER"} == {"OTHER"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster import prerequisites
+from crashloop.cluster import processes
 from crashloop.cluster.host_settings import mount_points_below
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.kernel_modules import Support, file_system
@@ -35,8 +35,11 @@ GOOD = HostFacts(
     state_filesystem="ext4",
     state_writable=True,
     state_free=20 * GIB,
+    state_files=100_000,
     memory_available=8 * GIB,
     cores=2,
+    tasks_left=32_000,
+    limits={},
     inotify=Inotify(allowed=128, used=20, can_be_raised=True),
     not_executable=(),
     kernel_messages=True,
@@ -92,7 +95,7 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         (
             {
                 "cgroups": CgroupHost(version=1, mounts=("/sys/fs/cgroup/cpu",)),
-                "controllers": frozenset({"cpu", "memory", "pids"}),
+                "controllers": frozenset({"cpu", "devices", "freezer", "memory", "pids"}),
             },
             "cgroups",
             "v1 without controller cpuset",
@@ -197,16 +200,16 @@ def test_cgroups_are_where_a_kubelet_looks_whatever_else_is_mounted() -> None:
 def test_waits_are_as_many_times_longer_as_the_host_starts_processes_slower(
     monkeypatch: pytest.MonkeyPatch, start_s: float, expected: float
 ) -> None:
-    monkeypatch.setattr(prerequisites, "process_start", lambda: prerequisites.ProcessStart(start_s, start_s))
-    assert prerequisites.slowness() == expected
+    monkeypatch.setattr(processes, "process_start", lambda: processes.ProcessStart(start_s, start_s))
+    assert processes.slowness() == expected
 
 
 def test_a_kernel_that_counts_cpu_time_by_ticks_says_what_a_start_takes_as_a_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     readings = count(1)
-    monkeypatch.setattr(prerequisites, "_cpu_s", lambda: next(readings) // 40 * 0.01)
-    start = prerequisites.process_start.__wrapped__()
+    monkeypatch.setattr(processes, "_cpu_s", lambda: next(readings) // 40 * 0.01)
+    start = processes.process_start.__wrapped__()
     assert 0.0002 < start.cpu_s <= max(start.wall_s, 0.001)
 
 
