@@ -39,7 +39,7 @@ def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
-    from crashloop.cli.run_terminal import SETTINGS, RunTerminal, is_own
+    from crashloop.cli.run_terminal import SETTINGS, Faults, RunTerminal, is_own
     from crashloop.run.requested import check_request
 
     processes = given["n"]
@@ -51,14 +51,14 @@ def run(invocation: typer.Context, **given: Any) -> None:
     chosen = [named_tests(argument) for argument in invocation.args]
     if not any(map(selects, chosen)):
         chosen.append(str(SUITES / "conformance"))
-    crash = _Crash()
+    faults = Faults()
     for name in _OF_THE_SHELL:
         os.environ.pop(name, None)
     own = [RunTerminal()] if is_own(invocation.args) else []
     settings = [*_pytest_settings(), *(SETTINGS if own else ())]
     arguments = [*settings, *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
-    status = pytest.main(arguments, plugins=[crash, *own])
-    raise typer.Exit(ExitCode.ERROR if crash.seen else _EXIT_CODES.get(status, status))
+    status = pytest.main(arguments, plugins=[faults, *own])
+    raise typer.Exit(ExitCode.ERROR if faults.seen else _EXIT_CODES.get(status, status))
 
 
 def _refuse_misspelt(argument: str) -> None:
@@ -77,15 +77,6 @@ def _refuse_misspelt(argument: str) -> None:
 _OF_PLUGINS = ("--k8s-", "--crashloop-")
 _OF_THE_SHELL = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 """Settings for the user's own pytest, which would change or break a run."""
-
-
-class _Crash:
-    """Plugin of pytest that notes an internal error, whose exit code would be 3: INCONCLUSIVE."""
-
-    seen = False
-
-    def pytest_internalerror(self) -> None:
-        self.seen = True
 
 
 def _pytest_settings() -> list[str]:

@@ -122,7 +122,8 @@ def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp
         ("groups: [{name: g, rules: [{record: a, expr: up}]}]", "no rule is an alert"),
         ("groups: {", "did not find expected"),
         ("", "no rule is an alert"),
-        ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "field apiVersion not found"),
+        ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "no rule is an alert"),
+        ("apiVersion: v1\nkind: ConfigMap", "field apiVersion not found"),
     ],
 )
 def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
