@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from crashloop.cli.command import (
     takes,
 )
 from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
-from crashloop.errors import UsageError
+from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS, as_arguments
 from crashloop.verdict import ExitCode
@@ -34,6 +35,10 @@ RUN_EPILOG = epilog(
 )
 
 
+MOST_FILES = 256
+"""Open at once while tests are collected; a shell allows 1024."""
+
+
 @takes((*OPTIONS, *OF_PYTEST))
 def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
@@ -42,6 +47,9 @@ def run(invocation: typer.Context, **given: Any) -> None:
     from crashloop.cli.run_terminal import SETTINGS, Faults, RunTerminal, is_own
     from crashloop.run.requested import check_request
 
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < MOST_FILES:
+        raise PrerequisiteError(f"{files} files may be open at once; a run needs {MOST_FILES}: ulimit -n {MOST_FILES}.")
     processes = given["n"]
     if processes is not None and not re.fullmatch(r"\d+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")
