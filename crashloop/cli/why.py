@@ -48,6 +48,7 @@ def why(
     from crashloop.report.text import printable
     from crashloop.spec.version import KubernetesVersion
     from crashloop.why.answer import WhyAnswer, answer_of
+    from crashloop.why.objects import at
     from crashloop.why.sources import from_cluster, from_files
 
     if namespace is not None:
@@ -63,6 +64,9 @@ def why(
     if evidence is None:
         api = KubeApi(default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ), context=context)
         evidence = from_cluster(api, subject, namespace or "default")
+    events: dict[str, list[dict[str, object]]] = {}
+    for each in evidence.events:
+        events.setdefault(str(at(each, "involvedObject", "uid")), []).append(each)
     containers: list[ContainerAnswer] = []
     for pod in evidence.pods:
         spec = pod.get("spec")
@@ -72,15 +76,19 @@ def why(
             version = KubernetesVersion.parse(stated) if stated else default
         except UsageError as error:
             raise UsageError(f"node {node}: its kubelet has no version ({error})") from error
-        containers += answer_of(pod, _setting(version, profile, api if read_configz else None, node), evidence.events)
+        containers += answer_of(
+            pod,
+            _setting(version, profile, api if read_configz else None, node),
+            events.get(str(at(pod, "metadata", "uid")), ()),
+        )
     answer = WhyAnswer(asked_at=api.now() if api else datetime.now(UTC), containers=tuple(containers))
     if api is not None:
         api.close()
     if as_json:
         print_json(answer)
         return
-    for line in _lines(answer.containers, answer.asked_at):
-        out.print(printable(line), markup=False, soft_wrap=True)
+    lines = map(printable, _lines(answer.containers, answer.asked_at))
+    out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def _setting(version: "KubernetesVersion | None", profile: str | None, api: object, node: str | None) -> "Setting":

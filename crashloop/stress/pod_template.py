@@ -78,7 +78,7 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
     Raises ValueError with a sentence if there is none, or several of which none is chosen.
     """
     found = [(name, pod) for each in objects_in(read) for name, pod in pods_in(each)]
-    names = ", ".join(name for name, _ in found)
+    names = ", ".join(name for name, _ in found[:10]) + (", ..." if len(found) > 10 else "")
     fitting = [pod for name, pod in found if chosen in ("", name)]
     if len(fitting) != 1:
         kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"

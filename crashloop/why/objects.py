@@ -74,7 +74,7 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
         match each.get("kind"):
             case "Node":
                 name, version = str(metadata.get("name")), str(at(each, "status", "nodeInfo", "kubeletVersion") or "")
-                if versions.setdefault(name, version) != version:
+                if version and versions.setdefault(name, version) != version:
                     raise UsageError(
                         f"node {name}: it is there twice, with kubelets {versions[name]} and {version}: two clusters, or one at "
                         "two times.\nGive the objects of one of them."

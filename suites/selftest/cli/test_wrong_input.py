@@ -89,6 +89,13 @@ def test_an_output_that_the_caller_closed_is_no_verdict(closed: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_an_input_that_the_caller_closed_is_an_empty_one() -> None:
+    command = f"{shlex.join(as_process('why', '-'))} <&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("crashloop: standard input: no pod in it;")
+
+
 def test_a_terminal_of_another_encoding_gets_every_line() -> None:
     done = ended("explain", "BACKOFF-2", PYTHONIOENCODING="ascii")
     assert done.returncode == ExitCode.OK, done.stderr

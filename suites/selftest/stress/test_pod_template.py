@@ -106,6 +106,7 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
             "no pods in it (Service); expected one: a Pod, a PodTemplate or",
         ),
         ([], "no pods in it (nothing); expected one"),
+        ([{"kind": "Pod", "spec": POD}] * 11, f"11 pods in it ({'Pod/?, ' * 10}...); expected one"),
         ([{"kind": "Pod", "spec": POD}, {"kind": "Pod", "spec": POD}], "2 pods in it (Pod/?, Pod/?); expected one"),
         ([{"kind": "Pod", "spec": {"containers": []}}], "its pod spec has no containers."),
         ([{"kind": "Pod", "spec": {"volumes": []}}], "spec: containers is missing."),
@@ -153,6 +154,7 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
     ids=[
         "no pod",
         "empty",
+        "many pods",
         "two pods",
         "no containers",
         "no list of containers",

@@ -72,6 +72,12 @@ def test_two_clusters_in_one_folder_are_told_apart_from_one(tmp_path: Path) -> N
     assert str(done.exception).startswith("node n: it is there twice, with kubelets v1.34.1 and v1.37.1: two clusters")
 
 
+def test_a_node_that_is_there_twice_and_once_without_a_version_is_one() -> None:
+    bare = {"kind": "Node", "metadata": NODE["metadata"], "status": {}}
+    (found,) = containers(why("-", "--json", given=json.dumps({"kind": "List", "items": [bare, NODE, bare, pod()]})))
+    assert found["kubelet_version"] == "1.36.2"
+
+
 @pytest.mark.parametrize(
     ("version", "said"),
     [
