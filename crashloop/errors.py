@@ -43,5 +43,5 @@ def missing(error: ModuleNotFoundError, *, needed_by: str) -> str:
         return f"Python finds no module {error.name!r}; the installation is incomplete."
     return (
         f"{needed_by} needs {module!r}, which is not installed.\n"
-        f"Install the wheel with the extra [{extra}]: docs/troubleshooting.md."
+        f"Install the wheel with the extra [{extra}]: pip install 'crashloop[{extra}] @ ADDRESS-OF-THE-WHEEL'."
     )

@@ -30,10 +30,14 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("spec", "kubeletConfig"),
     ("machine", "kubelet", "extraConfig"),
     ("kubeletConfig",),
+    ("config", "kubeletConfig"),
+    ("kubeletExtraConfig",),
     ("config",),
 )
 """Where objects of others keep a configuration without its kind: /configz; EKS NodeConfig; OpenShift KubeletConfig; a machine
-configuration of Talos; a node system configuration of GKE; KubeletConfig of Talos."""
+configuration of Talos; a node system configuration, and a node pool, of GKE; a node group of eksctl; KubeletConfig of Talos."""
+_LISTS = ("nodePools", "managedNodeGroups", "nodeGroups")
+"""Where an object of GKE or eksctl has several of them."""
 
 
 class Undecodable(ValueError):
@@ -56,9 +60,13 @@ def configuration(text: str) -> Found:
         if is_configuration(document):
             return Found(_bare(document), tuple(_about_others(read, number)))
     for number, document in enumerate(read, 1):
-        for config, place in _inside(document):
+        found = list(_inside(document))
+        if found:
+            (config, place), *rest = found
             of = f"document {number}, " if len(read) > 1 else ""
-            return Found(config, (f"taken from {of}{place} of {_kind(document)}",))
+            others = [each for other, each in rest if other != config]
+            more = (f"other configurations in it are not checked: {', '.join(others)}",) if others else ()
+            return Found(config, (f"taken from {of}{place} of {_kind(document)}", *more))
     of_a_kubelet = next((each for each in read if isinstance(each, dict) and each.get("kind") == KIND), None)
     if of_a_kubelet is not None:
         raise Undecodable(f"apiVersion is {of_a_kubelet.get('apiVersion')!r}; a kubelet decodes {API_VERSION}")
@@ -100,9 +108,12 @@ def _inside(document: Any) -> Iterator[tuple[Config, str]]:
         return
     for place in PLACES:
         found = _at(document, place)
-        if isinstance(found, dict):
+        if isinstance(found, dict) and (place != ("config",) or document.get("kind") == "KubeletConfig"):
             flags = _at(document, ("spec", "kubelet", "flags"))
             yield _with_flags(_bare(found), flags), ".".join(place)
+    for name in _LISTS:
+        for number, each in enumerate(document.get(name) or ()):
+            yield from ((config, f"{name}[{number}].{place}") for config, place in _inside(each))
     yield from _with_kind(document, "")
 
 
@@ -176,6 +187,14 @@ def form_of(config: Config, version: KubernetesVersion) -> Form:
     _check_struct(config, KIND, "", structs, refused, dropped)
     if not refused:
         refused += _out_of_range(config)
+    return Form(tuple(refused), tuple(dropped))
+
+
+def form_of_a_pod(spec: Config) -> Form:
+    """What the API server of the newest release makes of a PodSpec: it drops what it does not know, and kubectl refuses it."""
+    refused: list[str] = []
+    dropped: list[str] = []
+    _check_struct(spec, "PodSpec", "spec", kubelet_api().fields_of_a_pod(), refused, dropped)
     return Form(tuple(refused), tuple(dropped))
 
 

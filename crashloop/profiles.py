@@ -80,8 +80,8 @@ def read_profile(profile: str | Path) -> tuple[KubeletProfile, tuple[str, ...]]:
 
 def _own(file: str | Path) -> tuple[Path, str, list[Found]] | None:
     """The user's own file or folder; None for a profile of manifests/kubelet."""
-    path = Path(file)
-    is_named = isinstance(file, str) and "/" not in file and not file.endswith((".yaml", ".yml"))
+    path = Path("/dev/stdin" if file == "-" else file)
+    is_named = isinstance(file, str) and file != "-" and "/" not in file and not file.endswith((".yaml", ".yml"))
     if is_named and ((KUBELET_MANIFESTS / f"{file}.yaml").exists() or not path.exists()):
         return None
     try:
@@ -89,8 +89,7 @@ def _own(file: str | Path) -> tuple[Path, str, list[Found]] | None:
             texts = {each.name: _text(each) for each in sorted(path.glob("*.conf"))}
             if not texts:
                 raise _wrong(path, "the folder has no file *.conf, which a kubelet reads of its drop-in directory.")
-            read = [configuration(text) for text in texts.values()]
-            return path, "", [Found({}), *(Found(each.config) for each in read)]
+            return path, "", [Found({}), *(Found(_drop_in(name, text)) for name, text in texts.items())]
         text = _text(path)
         read = configurations(text)
     except Undecodable as error:
@@ -98,6 +97,13 @@ def _own(file: str | Path) -> tuple[Path, str, list[Found]] | None:
     except ValueError as error:
         raise _wrong(path, f"{error}.") from error
     return path, text, read
+
+
+def _drop_in(name: str, text: str) -> dict[str, Any]:
+    try:
+        return configuration(text).config
+    except ValueError as error:
+        raise type(error)(f"{name}: {error}") from error
 
 
 def _text(path: Path) -> str:

@@ -155,6 +155,13 @@ def resolve_settings(
         else:
             continue
         chosen[choice.subject][choice.name] = _CHECKS[choice.kind](where, raw)
+        if choice.kind is Path and os.path.lexists(raw) and not Path(raw).is_dir():
+            raise UsageError(f"{where} {raw}: it is no folder.\nName another.")
+        if name == "kubernetes_version" and option is None:
+            try:
+                KubernetesVersion.parse(raw)
+            except UsageError as error:
+                raise UsageError(f"{where}: {error}") from error
     settings = Settings(
         paths=Paths(**chosen["paths"]),
         downloads=Downloads(**chosen["downloads"]),
@@ -171,10 +178,6 @@ def _check(settings: Settings) -> None:
         url = getattr(settings.downloads, name)
         if not url.startswith(("https://", "http://")):
             raise UsageError(f"{name} {url!r}: expected an address that starts with https:// or http://.")
-    if settings.paths.state_dir.exists() and not settings.paths.state_dir.is_dir():
-        raise UsageError(
-            f"state folder {settings.paths.state_dir}: it is a file.\nSet CRASHLOOP_STATE_DIR to a folder."
-        )
     length = len(os.fsencode(settings.paths.state_dir))
     if length > MAX_STATE_DIR_BYTES:
         raise UsageError(

@@ -1,6 +1,7 @@
 """Spelling of numbers and places in findings, and columns of plain text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def seconds(value_s: float, *, unlike: float | None = None) -> str:
@@ -38,3 +39,32 @@ def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         yield "  ".join(map(str.ljust, line, widths)).rstrip()
+
+
+_KINDS = {
+    "object": "a mapping", "array": "a list", "str": "text", "int": "a whole number", "float": "a number",
+    "bool": "true or false", "null": "nothing",
+}  # fmt: skip
+_SAID: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"Expected `([^`]*)`, got `([^`]*)`"), lambda m: f"expected {_kinds(m[1])}, not {_kinds(m[2])}"),
+    (re.compile(r"Expected `(\w+)` (.*)", re.DOTALL), lambda m: f"expected {_kinds(m[1])} {m[2]}"),
+    (re.compile(r"Object missing required field `(.*)`"), lambda m: f"{m[1]} is missing"),
+    (re.compile(r"Object contains unknown field `(.*)`"), lambda m: f"there is no field {m[1]}"),
+    (re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL), lambda m: f"{m[1]} is none of its values"),
+)
+
+
+def in_words(error: Exception, place: str = "") -> str:
+    """What msgspec says of plain data, for who does not know its words: `spec.a[0]: expected text, not a list`."""
+    said, _, path = str(error).rpartition(" - at `$")
+    fault = said or str(error)
+    for pattern, spelt in _SAID:
+        if match := pattern.fullmatch(fault):
+            fault = spelt(match)
+            break
+    where = f"{place}{path.rstrip('`')}" if said else place
+    return f"{where.lstrip('.')}: {fault}" if where else fault
+
+
+def _kinds(names: str) -> str:
+    return " or ".join(_KINDS.get(each, each) for each in names.split(" | ") if each != "null" or names == "null")

@@ -12,6 +12,7 @@ import os
 import re
 import select
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,11 @@ MOST_DEEP = 200
 """Levels of nesting; a CustomResourceDefinition has some 40."""
 SILENT_S = 30.0
 """How long a pipe may have a writer that writes nothing."""
+
+
+_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz", b"BZh": "bzip2"}
+_LOGS = re.compile(r"^==== START logs .*?(?:^==== END logs [^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""Between the objects that `kubectl cluster-info dump` prints."""
 
 
 class Unreadable(ValueError):
@@ -52,6 +58,9 @@ def text_from(file: BinaryIO, first: bytes = b"") -> str:
     data = first + file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise Unreadable(f"it is longer than {MOST_BYTES // 1024**2} MiB")
+    packed = next((name for sign, name in _PACKED.items() if data.startswith(sign)), None)
+    if packed is not None:
+        raise Unreadable(f"it is compressed ({packed}); unpack it first")
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return data.decode("utf-16" if is_utf16 else "utf-8-sig")
@@ -118,13 +127,28 @@ def documents(text: str, *, is_strict: bool = False) -> list[Any]:
     a kubeconfig; `is_strict` refuses it, as kubectl does in a manifest.
     """
     try:
-        read, is_json = [json.loads(text, object_pairs_hook=_unique if is_strict else None)], True
+        read, is_json = list(_json_values(text, _unique if is_strict else None)), True
     except _GivenTwice:
         raise
     except (ValueError, RecursionError):
         read, is_json = _yaml_documents(text, _Strict if is_strict else _AsInGo), False
     _check_size(read, len(text))
     return read if is_json and "\\ud" not in text.lower() else [_keyed(each) for each in read]
+
+
+def _json_values(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Iterator[Any]:
+    """The values of a text: one, or several objects as kubectl prints them one after the other. Raises ValueError."""
+    decoder = json.JSONDecoder(object_pairs_hook=hook)
+    if not text.lstrip().startswith("{"):
+        yield decoder.decode(text)
+        return
+    rest, end = _LOGS.sub("", text), 0
+    while end < len(rest.rstrip()):
+        value, end = decoder.raw_decode(rest, _SPACE.match(rest, end).end())  # type: ignore[union-attr]  # may be empty
+        yield value
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,7 +175,7 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         is_at_end = mark is not None and mark.line >= text.rstrip().count("\n")
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        where += "; it may have been cut off" if is_at_end else ""
+        where += "; it may have been cut off" if is_at_end else "; render the template first" if "{{" in text else ""
         raise Unreadable(f"it is neither JSON nor YAML: {problem}{where}") from error
 
 

@@ -4,7 +4,7 @@
 
 Gates are those of each release's own sources: a later one may give a gate a history that is older than itself.
 Fields are those of `KubeletConfiguration` and what it contains, in k8s.io/kubelet/config/v1beta1/types.go of each release, with
-their Go types. Go fetches the modules that are missing.
+their Go types; those of a pod's spec are in k8s.io/api/core/v1/types.go of the newest. Go fetches the modules that are missing.
 """
 
 import json
@@ -113,6 +113,32 @@ def fields(version: str) -> dict[str, dict[str, str]]:
     return dict(sorted(found.items()))
 
 
+_EMBEDDED = re.compile(r'^\t(\w+) +`json:"(?:,inline)?"', re.MULTILINE)
+OPAQUE = frozenset({"Volume", "Affinity"})
+"""Of a pod: what decides nothing about its restarts, and is as long as all else."""
+
+
+def pod_fields(version: str) -> dict[str, str]:
+    """The fields of a PodSpec and of what it contains, `name:type` each, in k8s.io/api/core/v1/types.go."""
+    text = (module("k8s.io/api", version) / "core/v1/types.go").read_text(encoding="utf-8")
+    bodies = dict(_STRUCT.findall(text))
+    plain = dict(_NAMED.findall(text))
+
+    def of(name: str) -> dict[str, str]:
+        own = {json_name: _go_type(go, plain) for go, json_name in _FIELD.findall(bodies[name])}
+        return own | {key: go for inner in _EMBEDDED.findall(bodies[name]) for key, go in of(inner).items()}
+
+    found: dict[str, str] = {}
+    open_names = ["PodSpec"]
+    while open_names:
+        name = open_names.pop()
+        has = of(name)
+        found[name] = " ".join(f"{key}:{go}" for key, go in has.items())
+        inner = (re.sub(r"^(\[\]|map\[string\])+", "", go) for go in has.values())
+        open_names += [each for each in inner if each in bodies and each not in found and each not in OPAQUE]
+    return dict(sorted(found.items()))
+
+
 def _go_type(go: str, plain: dict[str, str]) -> str:
     """Without pointers, and named strings and numbers as what they are."""
     bare = (
@@ -139,7 +165,8 @@ def generated() -> str:
         before = now
     head = f"# Written by python -m tools.kubelet_api from the sources of {', '.join(PINNED)}.\n"
     document = {"releases": [*by_release], "gates": all_states, "needs": needs, "fields": by_release}
-    return head + yaml.safe_dump(document, sort_keys=False, width=120)
+    pod = {"pod": pod_fields(PINNED[-1])}
+    return head + yaml.safe_dump(document, sort_keys=False, width=120) + yaml.safe_dump(pod, width=130)
 
 
 def _differing(now: dict[str, str], before: dict[str, str]) -> dict[str, str]:

@@ -5,8 +5,10 @@ Each test of the file asks for values and expects none, so that promtool prints 
 cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,7 +17,8 @@ import msgspec
 
 from crashloop.cluster.processes import CommandFailed, run
 from crashloop.errors import UsageError
-from crashloop.yaml_text import Unreadable, read_yaml, text_of
+from crashloop.stress.pod_template import objects_in
+from crashloop.yaml_text import Unreadable, documents, read_yaml, text_of
 
 CHECK_S = 60.0
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`|#[^\n]*')
@@ -36,6 +39,8 @@ class Rules(msgspec.Struct, frozen=True):
     path: Path
     alerts: Mapping[str, str]
     records: Mapping[str, str]
+    text: str = ""
+    """As Prometheus reads it, whatever object it was in."""
 
     def reads(self, alert: str) -> set[str]:
         """The scraped metrics that an alert reads, also by rules that record."""
@@ -60,16 +65,22 @@ def metrics_of(expression: str) -> Iterator[str]:
 
 
 def load_rules(path: Path, promtool: Path) -> Rules:
-    """The rules of a file. Raises UsageError if it cannot be read, if Prometheus refuses it, and if it has no alert."""
+    """The rules of a file, or of the PrometheusRules in it.
+
+    Raises UsageError if it cannot be read, if Prometheus refuses it, and if it has no alert.
+    """
     try:
         text = text_of(path)
+        text = _of_operator(documents(text)) or text
     except Unreadable as error:
         raise UsageError(f"rules {path}: cannot be read ({error}).") from error
-    try:
-        run([promtool, "check", "rules", path], describe="promtool check rules", timeout_s=CHECK_S)
-    except CommandFailed as error:
-        said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
-        raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
+    with _in_a_file(text) as file:
+        try:
+            run([promtool, "check", "rules", file], describe="promtool check rules", timeout_s=CHECK_S)
+        except CommandFailed as error:
+            said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
+            said = said.replace(f"{file}: ", "").replace(str(file), str(path))
+            raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
     try:
         groups = (read_yaml(text) or {}).get("groups") or ()
     except Unreadable as error:
@@ -78,7 +89,22 @@ def load_rules(path: Path, promtool: Path) -> Rules:
     alerts = _by_name(rules, "alert")
     if not alerts:
         raise UsageError(f"rules {path}: no rule is an alert; expected at least one `alert:`.")
-    return Rules(path, alerts, _by_name(rules, "record"))
+    return Rules(path, alerts, _by_name(rules, "record"), text)
+
+
+def _of_operator(read: list[Any]) -> str:
+    """The groups of PrometheusRules (monitoring.coreos.com), as a file of Prometheus; empty without one."""
+    specs = [each.get("spec") for each in objects_in(read) if each.get("kind") == "PrometheusRule"]
+    groups = [group for spec in specs if isinstance(spec, dict) for group in spec.get("groups") or ()]
+    return json.dumps({"groups": groups}) if specs else ""
+
+
+@contextmanager
+def _in_a_file(text: str) -> Iterator[Path]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.yaml"
+        path.write_text(text, encoding="utf-8")
+        yield path
 
 
 def _by_name(rules: list[dict[str, Any]], kind: str) -> dict[str, str]:
@@ -128,8 +154,8 @@ def evaluated(
         }
         for number, case in enumerate(cases)
     ]
-    file = {"rule_files": [str(rules.path.resolve())], "evaluation_interval": step, "tests": tests}
-    said = _tested(file, promtool)
+    with _in_a_file(rules.text) as path:
+        said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
     for name, what, number, value in _GOT.findall(said):
         got[int(number)].setdefault(name, {})[what] = float(value)

@@ -145,7 +145,8 @@ _WrongUsage: type[typer.BadParameter] = typer.BadParameter.__base__  # type: ign
 
 
 def _open_streams() -> None:
-    """Output for a caller that closed it, and for a terminal of another encoding."""
+    """Streams for a caller that closed them, and for a terminal of another encoding."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -21,7 +21,9 @@ MOST_SCRAPES = 20_000
 
 
 def alerts(
-    rules: Annotated[Path, typer.Argument(metavar="RULES.yaml", help="Rules of Prometheus.")],
+    rules: Annotated[
+        Path, typer.Argument(metavar="RULES.yaml", help="Rules of Prometheus, or PrometheusRules of its operator.")
+    ],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of conformance runs.")],
     scrape: Annotated[
         str,

@@ -22,7 +22,9 @@ def observe(
         Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
     ] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")] = None,
-    namespace: Annotated[str | None, typer.Option(metavar="NAME", help="Watch this namespace only.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Watch this namespace only.")
+    ] = None,
     for_: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long to watch: 90s, 10m, 2h.")] = "10m",
     read_configz: Annotated[bool, typer.Option("--read-configz", help="Read the kubelets' configuration.")] = False,
     expect: Annotated[

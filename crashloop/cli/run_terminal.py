@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
+from crashloop.errors import UsageError
 from crashloop.report.text import took
 
 OF_PYTESTS_REPORTER = ("-q", "-v", "-r", "--quiet", "--verbose", "--collect-only", "--co", "--fixtures", "--markers")
@@ -23,6 +24,34 @@ _VERDICT = re.compile(r"^\S+ on .+: (FAIL|ERROR|INCONCLUSIVE)$", re.MULTILINE)
 def is_own(arguments: list[str]) -> bool:
     """Whether nothing among the arguments asks for pytest's own output."""
     return not any(each.startswith(OF_PYTESTS_REPORTER) for each in arguments)
+
+
+class Faults:
+    """Plugin of pytest: notes an internal error, whose exit code would be 3 (INCONCLUSIVE), and words what was used wrongly."""
+
+    seen = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_parse(self) -> Any:
+        return (yield from self._worded())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_cmdline_main(self) -> Any:
+        return (yield from self._worded())
+
+    def _worded(self) -> Any:
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            told = str(error)
+            unknown = re.search(r"error: (.*)", told)
+            said = (
+                f"{unknown[1]}.\n`crashloop run -h` has its options; others are those of pytest." if unknown else told
+            )
+            raise UsageError(said) from error
+
+    def pytest_internalerror(self) -> None:
+        self.seen = True
 
 
 class RunTerminal:

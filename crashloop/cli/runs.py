@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from crashloop.cli.command import (
     takes,
 )
 from crashloop.cli.suites import Report, judged_again, mention_damage, report_of
-from crashloop.errors import UsageError
+from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.resources import HOME, IS_INSTALLED, SUITES
 from crashloop.run.options import OF_PYTEST, OPTIONS, as_arguments
 from crashloop.verdict import ExitCode
@@ -34,14 +35,21 @@ RUN_EPILOG = epilog(
 )
 
 
+MOST_FILES = 256
+"""Open at once while tests are collected; a shell allows 1024."""
+
+
 @takes((*OPTIONS, *OF_PYTEST))
 def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
-    from crashloop.cli.run_terminal import SETTINGS, RunTerminal, is_own
+    from crashloop.cli.run_terminal import SETTINGS, Faults, RunTerminal, is_own
     from crashloop.run.requested import check_request
 
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < MOST_FILES:
+        raise PrerequisiteError(f"{files} files may be open at once; a run needs {MOST_FILES}: ulimit -n {MOST_FILES}.")
     processes = given["n"]
     if processes is not None and not re.fullmatch(r"\d+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")
@@ -51,14 +59,14 @@ def run(invocation: typer.Context, **given: Any) -> None:
     chosen = [named_tests(argument) for argument in invocation.args]
     if not any(map(selects, chosen)):
         chosen.append(str(SUITES / "conformance"))
-    crash = _Crash()
+    faults = Faults()
     for name in _OF_THE_SHELL:
         os.environ.pop(name, None)
     own = [RunTerminal()] if is_own(invocation.args) else []
     settings = [*_pytest_settings(), *(SETTINGS if own else ())]
     arguments = [*settings, *as_arguments((*OPTIONS, *OF_PYTEST), given), *chosen]
-    status = pytest.main(arguments, plugins=[crash, *own])
-    raise typer.Exit(ExitCode.ERROR if crash.seen else _EXIT_CODES.get(status, status))
+    status = pytest.main(arguments, plugins=[faults, *own])
+    raise typer.Exit(ExitCode.ERROR if faults.seen else _EXIT_CODES.get(status, status))
 
 
 def _refuse_misspelt(argument: str) -> None:
@@ -77,15 +85,6 @@ def _refuse_misspelt(argument: str) -> None:
 _OF_PLUGINS = ("--k8s-", "--crashloop-")
 _OF_THE_SHELL = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 """Settings for the user's own pytest, which would change or break a run."""
-
-
-class _Crash:
-    """Plugin of pytest that notes an internal error, whose exit code would be 3: INCONCLUSIVE."""
-
-    seen = False
-
-    def pytest_internalerror(self) -> None:
-        self.seen = True
 
 
 def _pytest_settings() -> list[str]:

@@ -24,7 +24,9 @@ def why(
             help="A pod or a workload of a cluster; output of kubectl get -o yaml or json, a manifest, or the folder of a dump.",
         ),
     ],
-    namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Of the pod.")] = "default",
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Of the pod. Default: default.")
+    ] = None,
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
     ] = None,
@@ -46,33 +48,47 @@ def why(
     from crashloop.report.text import printable
     from crashloop.spec.version import KubernetesVersion
     from crashloop.why.answer import WhyAnswer, answer_of
+    from crashloop.why.objects import at
     from crashloop.why.sources import from_cluster, from_files
 
-    check_namespace(namespace)
+    if namespace is not None:
+        check_namespace(namespace)
     if read_configz and profile is not None:
         raise UsageError("--read-configz and --profile exclude each other.")
     default = None if kubernetes_version is None else KubernetesVersion.parse(kubernetes_version)
-    evidence, api = from_files(subject), None
+    options = {"--namespace": namespace, "--kubeconfig": kubeconfig, "--context": context}
+    given = next((name for name, value in options.items() if value is not None), "")
+    evidence, api = from_files(subject, of_a_cluster=given), None
     if evidence is not None and read_configz:
         raise UsageError("--read-configz: a file has no kubelet to ask; give the name of a pod.")
     if evidence is None:
         api = KubeApi(default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ), context=context)
-        evidence = from_cluster(api, subject, namespace)
+        evidence = from_cluster(api, subject, namespace or "default")
+    events: dict[str, list[dict[str, object]]] = {}
+    for each in evidence.events:
+        events.setdefault(str(at(each, "involvedObject", "uid")), []).append(each)
     containers: list[ContainerAnswer] = []
     for pod in evidence.pods:
         spec = pod.get("spec")
         node = spec.get("nodeName") if isinstance(spec, dict) else None
         stated = evidence.versions.get(str(node))
-        version = KubernetesVersion.parse(stated) if stated else default
-        containers += answer_of(pod, _setting(version, profile, api if read_configz else None, node), evidence.events)
+        try:
+            version = KubernetesVersion.parse(stated) if stated else default
+        except UsageError as error:
+            raise UsageError(f"node {node}: its kubelet has no version ({error})") from error
+        containers += answer_of(
+            pod,
+            _setting(version, profile, api if read_configz else None, node),
+            events.get(str(at(pod, "metadata", "uid")), ()),
+        )
     answer = WhyAnswer(asked_at=api.now() if api else datetime.now(UTC), containers=tuple(containers))
     if api is not None:
         api.close()
     if as_json:
         print_json(answer)
         return
-    for line in _lines(answer.containers, answer.asked_at):
-        out.print(printable(line), markup=False, soft_wrap=True)
+    lines = map(printable, _lines(answer.containers, answer.asked_at))
+    out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def _setting(version: "KubernetesVersion | None", profile: str | None, api: object, node: str | None) -> "Setting":
@@ -94,7 +110,12 @@ def _setting(version: "KubernetesVersion | None", profile: str | None, api: obje
     elif profile is not None:
         known, by = load_profile(profile), f"profile {profile}"
     else:
+        newest = ".".join(map(str, RELEASES[-1]))
         by = "" if version else "the default of the newest release; neither release nor configuration is known"
+        if found.release > RELEASES[-1]:
+            by = (
+                f"the default of {newest}, the newest release that is known here; the node's configuration is not known"
+            )
         return Setting(version=found, curve_by=by)
     curve = shipped_curve(known, found)
     if curve is None:
@@ -114,7 +135,9 @@ def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator
             yield f"  delay       {each.counted_s:g} s by its restart count, unless something reset it; not stated yet"
         yield f"  curve       {each.curve.initial_s:g} s, doubled up to {each.curve.maximum_s:g} s: {each.curve_by}"
         if each.earliest is not None and each.latest is not None:
-            due = _countdown(each.earliest, each.latest, now, longest=timedelta(seconds=each.curve.maximum_s))
+            due = _countdown(
+                each.earliest, each.latest, now, longest=timedelta(seconds=max(each.curve.maximum_s, each.delay_s or 0))
+            )
             day = "" if each.earliest.date() == now.date() else f"{each.earliest:%Y-%m-%d} "
             yield f"  next start  {day}{each.earliest:%H:%M:%S} to {each.latest:%H:%M:%S} UTC ({due})"
         yield f"  resets      {'; '.join(each.resets)}"
@@ -136,7 +159,10 @@ def _countdown(earliest: datetime, latest: datetime, now: datetime, *, longest: 
         return f"{took(now - latest)} overdue, or the status is that old"
     if now > earliest:
         return f"due now, within {took(latest - now)}"
-    return f"in {took(earliest - now)} to {took(latest - now)}"
+    ahead = (
+        "" if earliest - now <= longest else "; the exit is later than now, so its node's clock is ahead of this one"
+    )
+    return f"in {took(earliest - now)} to {took(latest - now)}{ahead}"
 
 
 WHY_EPILOG = epilog(

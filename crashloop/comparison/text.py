@@ -37,6 +37,10 @@ def headline(comparison: Comparison) -> Headline:
     later = f"; restarts come later in {counted(longer, 'distribution')}" if longer else ""
     sentence = ": ".join(filter(None, (counted(comparison.differences, "difference"), "; ".join(parts))))
     meaning, to_do = _MEANINGS[change]
+    worse = [each for each in comparison.verdicts if each.gates and each.change is Change.WORSE]
+    is_an_error = [each.outcome is Change.WORSE and each.after is not None and each.after.standing for each in worse]
+    if change is Change.WORSE and not (longer or figures) and {*is_an_error} == {Standing.ERROR}:
+        meaning, to_do = _ONLY_ERRORS
     return Headline(
         TONES[change],
         f"{sentence}{later}.",
@@ -63,6 +67,11 @@ _MEANINGS = {
     ),
     Change.SAME: ("Everything that counts and that both runs judged has the same outcome.", "Nothing."),
 }
+
+_ONLY_ERRORS = (
+    "The second run ends in ERROR where the first one has a verdict: a fault of this suite or of its host, and of no kubelet.",
+    "Read its errors, and repeat it.",
+)
 
 NAMED = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
 

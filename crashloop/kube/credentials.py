@@ -166,6 +166,7 @@ def _headers(named: Named) -> Callable[[], Headers]:
     if user.get("token") and (user.get("username") or user.get("password")):
         raise UsageError(f"kubeconfig {named.source}: its user has a token and a password; remove one of them.")
     if user.get("tokenFile"):
+        _read(named, user["tokenFile"])
         return lambda: bearer(_read(named, user["tokenFile"]).decode().strip())  # the file changes as tokens expire
     if user.get("token"):
         return lambda: bearer(str(user["token"]))

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, documents, text_of
 
 Entry = dict[str, Any]
@@ -88,7 +89,9 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     try:
         msgspec.convert(user.get("exec"), _Plugin | None)
     except msgspec.ValidationError as error:
-        raise UsageError(f"kubeconfig {source}: its credential plug-in (exec) cannot be used: {error}.") from error
+        raise UsageError(
+            f"kubeconfig {source}: its credential plug-in (exec) cannot be used: {in_words(error)}."
+        ) from error
     return Named(source, cluster, user)
 
 
@@ -120,7 +123,12 @@ def _server(source: str, cluster: Entry) -> str:
     address = server if "://" in server else f"http://{server}"
     try:
         parts = urlsplit(address)
-        is_usable = parts.hostname is not None and parts.port != 0 and not re.search(r"\s", address)
+        is_usable = (
+            parts.scheme in ("http", "https")
+            and parts.hostname is not None
+            and parts.port != 0
+            and not re.search(r"\s", address)
+        )
     except ValueError:
         is_usable = False
     if not is_usable:

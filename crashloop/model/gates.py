@@ -51,6 +51,12 @@ class KubeletApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By release the gates that a gate cannot be on without. Kubelets check them from 1.35 on."""
     fields: Mapping[str, Mapping[str, Any]]
     """By release what it `added` to the one before it, and the fields that are `gone`."""
+    pod: Mapping[str, str]
+    """The fields of a PodSpec and of what it contains, in the newest release: `name:type`, with a space between two."""
+
+    def fields_of_a_pod(self) -> Fields:
+        """Without the contents of volumes and of affinity."""
+        return {name: dict(each.split(":", 1) for each in listed.split()) for name, listed in self.pod.items()}
 
     def fields_of(self, version: KubernetesVersion) -> Fields:
         """Of a release, or of the newest where that is newer."""

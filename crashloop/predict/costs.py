@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.words import in_words
 
 COSTS_FORMAT = "crashloop.costs/1"
 
@@ -87,7 +88,7 @@ def read_costs(text: bytes, *, name: str) -> Costs:
     try:
         costs = msgspec.json.decode(text, type=Costs)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"costs {name}: {error}.\nA stress run writes such a file (costs.json).") from error
+        raise UsageError(f"costs {name}: {in_words(error)}.\nA stress run writes such a file (costs.json).") from error
     if costs.format != COSTS_FORMAT:
         raise UsageError(f"costs {name}: format {costs.format!r}; this version reads {COSTS_FORMAT!r}.")
     fault = next(_faults(costs), None)

@@ -26,6 +26,7 @@ from crashloop.spec.profile import KubeletProfile, version_of
 from crashloop.spec.requirement import Requirement, Scope, applies
 from crashloop.spec.scenario import Scenario, profiles_of
 from crashloop.spec.version import KubernetesVersion, check_controllers
+from crashloop.words import count
 
 LONGEST_WATCH_S = {Scope.QUICK: 90.0, Scope.FULL: 1200.0, Scope.SOAK: inf}
 """The longest that a scenario of each scope is watched, in seconds; shortest scope first, and each contains those before it."""
@@ -303,13 +304,12 @@ def _forecast_of(plan: Plan, capabilities: frozenset[Capability]) -> Forecast:
 def sentences(found: Outline) -> Iterator[str]:
     """For people."""
     yield (
-        f"{found.judgements} verdicts on {found.requirements} requirements; {len(found.nodes)} nodes, "
-        f"{found.container_starts} container starts and {found.probes} probes by a command, "
-        f"{found.without_node} scenarios without a node."
+        f"{count(found.judgements, 'verdict')} on {count(found.requirements, 'requirement')}; {count(len(found.nodes), 'node')}, "
+        f"{count(found.container_starts, 'container start')} and {count(found.probes, 'probe')} by a command, "
+        f"{count(found.without_node, 'scenario')} without a node."
     )
-    yield (
-        f"At once: {found.budgets.container_starts_per_s:g} container starts a second, {found.budgets.live_nodes} nodes."
-    )
+    at_once = count(found.budgets.live_nodes, "node")
+    yield f"At once: {found.budgets.container_starts_per_s:g} container starts a second, {at_once}."
     if found.skipped:
         yield f"{found.skipped} verdicts are skipped: this provider, release or configuration lacks what they need."
     yield f"Expected time: {_minutes(found.expected_s)} at most once the first nodes are up."

@@ -36,6 +36,7 @@ from crashloop.slo.rows import (
 )
 from crashloop.slo.scrapes import SOURCES
 from crashloop.slo.servers import SERVER_FIGURES
+from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, read_yaml
 
 _TIMED = (HistogramSli, SampleSli)
@@ -47,7 +48,7 @@ def read_rows(text: str, *, name: str) -> SloFile:
     try:
         raw = read_yaml(text, is_strict=True)
     except Unreadable as error:
-        raise UsageError(f"{name}: {error}.") from error
+        raise UsageError(f"{name}: {in_words(error)}.") from error
     rows = raw.get("slos") if isinstance(raw, dict) else None
     if not isinstance(rows, list) or not rows:
         raise UsageError(f"{name}: expected a description and a list of slos with at least one row.")
@@ -58,7 +59,7 @@ def read_rows(text: str, *, name: str) -> SloFile:
     try:
         return msgspec.structs.replace(msgspec.convert({**raw, "slos": ()}, SloFile), slos=slos)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {error}.") from error
+        raise UsageError(f"{name}: {in_words(error)}.") from error
 
 
 def _row(name: str, index: int, raw: Any) -> SloRow:
@@ -66,7 +67,7 @@ def _row(name: str, index: int, raw: Any) -> SloRow:
     try:
         row = row_of(raw)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {named}: {error}.") from error
+        raise UsageError(f"{name}: {named}: {in_words(error)}.") from error
     fault = next(faults(row), None)
     if fault is not None:
         raise UsageError(f"{name}: {named}: {fault}.")

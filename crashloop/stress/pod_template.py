@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from crashloop.kubelet_files import form_of_a_pod
+from crashloop.model.gates import kubelet_api
 from crashloop.spec.pod import (
     Action,
     Container,
@@ -23,6 +25,7 @@ from crashloop.spec.pod import (
     killed_after_s,
 )
 from crashloop.spec.program import THEIRS
+from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
@@ -84,7 +87,7 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
     Raises ValueError with a sentence if there is none, or several of which none is chosen.
     """
     found = [(name, pod) for each in objects_in(read) for name, pod in pods_in(each)]
-    names = ", ".join(name for name, _ in found)
+    names = ", ".join(name for name, _ in found[:10]) + (", ..." if len(found) > 10 else "")
     fitting = [pod for name, pod in found if chosen in ("", name)]
     if len(fitting) != 1:
         kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"
@@ -102,7 +105,7 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
     try:
         return msgspec.convert({"file": file, "spec": spec, "replaced": replaced, **about}, PodTemplate)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{error}.") from error
+        raise ValueError(f"{in_words(error)}.") from error
 
 
 def objects_in(read: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -143,34 +146,24 @@ def _pulls_always(policy: object, image: str) -> bool:
 
 def faults_of(template: PodTemplate) -> Iterator[str]:
     """What a load cannot take of a template, one sentence per fault."""
-    yield from _misspelt(template.spec)
+    form = form_of_a_pod(template.spec)
+    yield from _unknown(form.dropped)
     try:
         pod = template.pod
     except ValueError as error:
         yield f"{error}."
         return
+    yield from (f"{each}." for each in form.refused)
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
 
-def _misspelt(spec: dict[str, Any]) -> Iterator[str]:
-    """Fields that look like one which decides about restarts: the API server drops what it does not know."""
-    yield from _near_misses(spec, _PodSpec, "spec")
-    for field in ("initContainers", "containers"):
-        for number, container in enumerate(spec.get(field) or ()):
-            place = f"spec.{field}[{number}]"
-            yield from _near_misses(container, _Container, place)
-            rules = container.get("restartPolicyRules") if isinstance(container, dict) else None
-            for position, rule in enumerate(rules if isinstance(rules, list) else ()):
-                yield from _near_misses(rule, _Rule, f"{place}.restartPolicyRules[{position}]")
-
-
-def _near_misses(value: Any, kind: type[msgspec.Struct], place: str) -> Iterator[str]:
-    known = kind.__struct_encode_fields__
-    for name in value if isinstance(value, dict) else ():
-        near = get_close_matches(name, known, 1, 0.85)
-        if near and name not in known and name != "resizePolicy":
-            yield f"{place}.{name} is no field of Kubernetes; did you mean {near[0]}?"
+def _unknown(dropped: Iterable[str]) -> Iterator[str]:
+    """Fields that the API server would drop, so that the load ran without them."""
+    known = {field for fields in kubelet_api().fields_of_a_pod().values() for field in fields}
+    for place in dropped:
+        near = get_close_matches(place.rpartition(".")[2], known, 1, 0.8)
+        yield f"{place} is no field of Kubernetes{f'; did you mean {near[0]}?' if near else '.'}"
 
 
 def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -250,7 +243,7 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
     try:
         read = msgspec.convert(spec, _PodSpec)
     except msgspec.ValidationError as error:
-        raise ValueError(f"its pod spec: {error}") from error
+        raise ValueError(in_words(error, "spec")) from error
     if not read.containers:
         raise ValueError("its pod spec has no containers")
     return read

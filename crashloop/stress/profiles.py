@@ -18,6 +18,7 @@ from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
 from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
+from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, documents, text_of
 
 
@@ -75,7 +76,10 @@ def load_stress_profile(
     path, text = read_manifest("stress profile", STRESS_MANIFESTS, file)
     try:
         found = objects = documents(text, is_strict=True)
-        if any(isinstance(each, dict) and {"apiVersion", "kind"} <= each.keys() for each in found):
+        if any(map(_is_manifest, found)):
+            for field in ("apiVersion", "kind"):
+                if any(isinstance(each, dict) and field not in each for each in found):
+                    raise _faulty_file(path, f"{field} is missing; Kubernetes takes no object without it.")
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
         elif pods or kubelet or chosen:
             raise _faulty_file(path, "--pods, --profile and #KIND/NAME are for a file with the pods themselves.")
@@ -83,7 +87,10 @@ def load_stress_profile(
     except Unreadable as error:
         raise _faulty_file(path, f"{error}.") from error
     except msgspec.ValidationError as error:
-        raise _faulty_file(path, f"{error}.") from error
+        said = in_words(error) if any(found) else "it is empty"
+        raise _faulty_file(
+            path, f"{said}.\nExpected a stress profile (docs/stress.md), or objects with apiVersion and kind."
+        ) from error
     read = msgspec.structs.replace(read, name=path.stem, description=purpose(text))
     if steps:
         read = with_steps(read, steps)
@@ -96,6 +103,11 @@ def load_stress_profile(
         return msgspec.structs.replace(read, loads=loads)
     except UsageError as error:
         raise _faulty_file(path, str(error)) from error
+
+
+def _is_manifest(document: Any) -> bool:
+    """Whether it is meant for Kubernetes, even if it lacks something; a stress profile has nodes."""
+    return isinstance(document, dict) and bool(document.keys() & {"apiVersion", "kind"}) and "nodes" not in document
 
 
 def _profile_of(template: str, pods: int, kubelet: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.why.causes import Cause, cause_of, killed_by, waits_for
 from crashloop.why.concerns import concerns_of
+from crashloop.words import in_words
 
 Json = dict[str, Any]
 
@@ -115,6 +116,8 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class _Statuses(msgspec.Struct, rename="camel"):
+    phase: str | None = None
+    reason: str | None = None
     container_statuses: list[_Status] | None = None
     init_container_statuses: list[_Status] | None = None
 
@@ -137,9 +140,10 @@ class _Spec(msgspec.Struct, rename="camel"):
     node_name: str | None = None
 
 
-class _Meta(msgspec.Struct):
+class _Meta(msgspec.Struct, rename="camel"):
     name: str = "?"
     namespace: str | None = None
+    deletion_timestamp: str | None = None
 
 
 class _Pod(msgspec.Struct):
@@ -157,7 +161,7 @@ def answer_of(pod: Json, setting: Setting, events: Iterable[Json]) -> tuple[Cont
         read = msgspec.convert(pod, _Pod)
         planned = PodTemplate(file="", spec=pod["spec"]).pod
     except (msgspec.ValidationError, ValueError) as error:
-        raise UsageError(f"pod {_name(pod)}: it cannot be read ({error}).") from error
+        raise UsageError(f"pod {_name(pod)}: it cannot be read ({in_words(error)}).") from error
     if setting.version.release < RELEASES[0]:
         first = ".".join(map(str, RELEASES[0]))
         raise UsageError(f"pod {_name(pod)}: its kubelet, {setting.version}, is older than the model covers ({first}).")
@@ -185,7 +189,9 @@ def _container_answer(
     last = cast("Mapping[str, Json | None]", (status and status.last_state) or {})
     waiting, ended = state.get("waiting"), state.get("terminated") or last.get("terminated")
     probes = bool(spec.get("livenessProbe") or spec.get("startupProbe"))
-    cause, last_exit = Cause.NONE, "it has never ended"
+    over = _over(read)
+    has_ended = status is not None and (status.restart_count > 0 or (waiting or {}).get("reason") == "CrashLoopBackOff")
+    cause, last_exit = Cause.NONE, "its status does not say how" if has_ended else "it has never ended"
     if ended:
         cause, last_exit = cause_of(ended, probes=probes, killed_by=killed_by(events, pod, container.name))
     blocked = waits_for(waiting) if waiting else None
@@ -200,13 +206,13 @@ def _container_answer(
     due_s = counted_s if delay_s is None else delay_s
     finished = _time(ended.get("finishedAt")) if ended else None
     earliest = latest = None
-    if due_s is not None and finished is not None and finished.year <= _LAST_YEAR:
+    if not over and due_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
         soonest = soonest_s(due_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
         last_s = latest_s(due_s, setting.version, mode=Mode.NATURAL, other_sync_sources=beside)
         earliest = finished + timedelta(seconds=soonest)
         latest = finished + timedelta(seconds=last_s + 1.0)  # finishedAt is cut to whole seconds
-    killed = bool(ended) and (cause is Cause.PROBE or (ended or {}).get("exitCode") in _KILLED)
+    killed = cause is Cause.PROBE or (cause is Cause.SIGNAL and code in _KILLED)
     return ContainerAnswer(
         pod=_name(pod),
         container=container.name,
@@ -215,7 +221,7 @@ def _container_answer(
         restarts=status.restart_count if status else 0,
         cause=cause,
         last_exit=last_exit,
-        state=_state(status, state, blocked, delay_s, finished),
+        state=over or _state(read, status, state, blocked, delay_s, finished),
         delay_s=delay_s,
         counted_s=counted_s,
         step=_step(delay_s, curve, known=setting.curve is not None),
@@ -229,7 +235,17 @@ def _container_answer(
     )
 
 
+def _over(read: _Pod) -> str:
+    """Why nothing in the pod is started any more; empty where it may be."""
+    phase = read.status.phase if read.status else None
+    if phase in ("Failed", "Succeeded"):
+        why = f", {read.status.reason}" if read.status and read.status.reason else ""
+        return f"its pod has ended ({phase}{why}): nothing in it is started again"
+    return "its pod is being deleted: nothing in it is started again" if read.metadata.deletion_timestamp else ""
+
+
 def _state(
+    read: _Pod,
     status: _Status | None,
     state: Mapping[str, Json | None],
     blocked: tuple[Cause, str] | None,
@@ -237,7 +253,8 @@ def _state(
     finished: datetime | None,
 ) -> str:
     if status is None:
-        return "no status: this is what the spec alone says"
+        phase = f" of it (its pod is {read.status.phase})" if read.status and read.status.phase else ""
+        return f"no status{phase}: this is what the spec alone says"
     if blocked is not None:
         return blocked[1]
     if delay_s is not None and finished is None:

@@ -66,6 +66,8 @@ def cause_of(ended: Json, *, probes: bool, killed_by: str) -> tuple[Cause, str]:
         return Cause.HOOK, f"exit code {code}: the kubelet killed it, as its postStart hook failed"
     if killed_by:
         return Cause.PROBE, f"exit code {code}: the kubelet killed it ({killed_by})"
+    if reason == "ContainerStatusUnknown":
+        return Cause.NONE, f"its kubelet lost it, and does not know how it ended ({reason}; {code} is no exit code)"
     number = int(ended.get("signal") or 0) or (code - 128 if code > 128 else 0)
     if not number:
         return Cause.EXIT, f"exit code {code}: it exited by itself"

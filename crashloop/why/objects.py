@@ -29,7 +29,10 @@ def read_text(text: str, subject: str) -> Evidence:
     """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
     found = evidence_of(documents(text, is_strict=True))
     if not found.pods:
-        raise UsageError(f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template.")
+        raise UsageError(
+            f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template, as "
+            "`kubectl get -o yaml` and `-o json` print them."
+        )
     return found
 
 
@@ -46,12 +49,23 @@ def read_folder(folder: Path) -> Evidence:
                 faults.append(UsageError(f"{path}: cannot be read ({fault})."))
     found = evidence_of(objects)
     if not found.pods:
-        raise faults[0] if faults else UsageError(f"{folder}: no file with a pod in it.")
+        raise (
+            faults[0]
+            if faults
+            else UsageError(
+                f"{folder}: no file with a pod in it, as kubectl prints one (*.yaml, *.yml, *.json).\n"
+                "Logs alone, as of `kind export logs`, say of no pod when it ended: keep `kubectl get pods -A -o json` too.\n"
+                "For a pod that is called like the folder, give --namespace."
+            )
+        )
     return found
 
 
 def evidence_of(documents: Iterable[Any]) -> Evidence:
-    """Pods, nodes and Events among objects and lists of them; a pod that stands there twice counts once."""
+    """Pods, nodes and Events among objects and lists of them; of a pod that stands there twice the last counts.
+
+    Raises UsageError for a node that is there with two kubelets: nobody can say whose the pods are.
+    """
     pods: dict[str, Json] = {}
     versions: dict[str, str] = {}
     events: list[Json] = []
@@ -59,7 +73,12 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
         metadata = _mapping(each.get("metadata"))
         match each.get("kind"):
             case "Node":
-                versions[str(metadata.get("name"))] = str(at(each, "status", "nodeInfo", "kubeletVersion") or "")
+                name, version = str(metadata.get("name")), str(at(each, "status", "nodeInfo", "kubeletVersion") or "")
+                if version and versions.setdefault(name, version) != version:
+                    raise UsageError(
+                        f"node {name}: it is there twice, with kubelets {versions[name]} and {version}: two clusters, or one at "
+                        "two times.\nGive the objects of one of them."
+                    )
             case "Event":
                 events += [each] if isinstance(each.get("involvedObject"), dict) else []
             case "Pod":
@@ -73,8 +92,10 @@ def _objects(documents: Iterable[Any]) -> Iterator[Json]:
     for each in documents:
         if not isinstance(each, dict):
             continue
-        items = each.get("items")
-        if isinstance(items, list):
+        items, seen = each.get("items"), each.get("object")
+        if isinstance(seen, dict):  # an event of a watch
+            yield from _objects([seen])
+        elif isinstance(items, list):
             kind = str(each.get("kind", "")).removesuffix("List")
             yield from _objects({"kind": kind, **item} for item in items if isinstance(item, dict))
         else:

@@ -20,20 +20,22 @@ _REQUIREMENT = r"!?[\w./-]+(?: *(?:==?|!=) *[\w.-]*| +(?:not)?in +\([\w., -]+\))
 _SELECTOR = re.compile(rf"{_REQUIREMENT}(?:, *{_REQUIREMENT})*")
 BAD_REQUEST = 400
 WORKLOADS = {
-    "deploy": "deployments",
-    "deployment": "deployments",
-    "sts": "statefulsets",
-    "statefulset": "statefulsets",
-    "ds": "daemonsets",
-    "daemonset": "daemonsets",
+    "apps/v1": {"deploy": "deployment", "sts": "statefulset", "ds": "daemonset", "rs": "replicaset"},
+    "batch/v1": {"job": "job"},
 }
+"""By API the kinds that have a selector of pods, by their short names."""
 
 
-def from_files(subject: str) -> Evidence | None:
-    """None for what is no file. Raises UsageError."""
+def from_files(subject: str, *, of_a_cluster: str = "") -> Evidence | None:
+    """None for what is no file. Raises UsageError.
+
+    `of_a_cluster`: an option that only a cluster obeys, if one was given; a name that both may have is then the cluster's.
+    """
     path, is_stdin = Path(subject), subject == "-"
-    if not subject:
+    if not subject or (of_a_cluster and SUBDOMAIN.fullmatch(subject) and path.suffix not in _SUFFIXES):
         return None
+    if of_a_cluster and (is_stdin or path.exists()):
+        raise UsageError(f"{of_a_cluster}: {subject} is read as it is, without a cluster.")
     if not is_stdin and path.is_dir():
         return read_folder(path)
     if not is_stdin and not path.exists() and path.suffix not in _SUFFIXES and not subject.startswith((".", "/")):
@@ -76,18 +78,24 @@ def pods_of(api: KubeApi, subject: str, namespace: str) -> list[Json]:
             return found
         if not SUBDOMAIN.fullmatch(name):
             raise UsageError(f"{subject!r}: no pod or workload has such a name, and there is no such file.")
-        if not slash or kind in ("pod", "pods", "po"):
+        kind = kind.partition(".")[0].removesuffix("s") or kind  # kubectl writes deployment.apps/web
+        if not slash or kind in ("pod", "po"):
             return [api.get_pod(namespace, name)]
-        if kind in WORKLOADS:
-            return _pods_of(api, WORKLOADS[kind], name, namespace)
+        for group, kinds in WORKLOADS.items():
+            for short, long in kinds.items():
+                if kind in (short.removesuffix("s"), long):
+                    return _pods_of(api, f"{group}/namespaces/{quote(namespace)}/{long}s", name)
     except ApiRefusal as error:
         if error.code == BAD_REQUEST:
             raise UsageError(f"{subject}: it is no selector of labels ({error.message}).") from error
         if error.code != NOT_FOUND:
             raise
         raise UsageError(f"{subject}: there is no such object in namespace {namespace}; it may be gone.") from error
-    known = ", ".join(WORKLOADS)
-    raise UsageError(f"{subject}: expected a pod, a file, - or one of {known} with a name, such as deploy/web.")
+    known = ", ".join(short for kinds in WORKLOADS.values() for short in kinds)
+    raise UsageError(
+        f"{subject}: expected a pod, a file, - or one of {known} with a name, such as deploy/web.\n"
+        "A namespace is given with --namespace."
+    )
 
 
 def _version_of(api: KubeApi, node: str) -> str:
@@ -98,9 +106,9 @@ def _version_of(api: KubeApi, node: str) -> str:
         return api.version()
 
 
-def _pods_of(api: KubeApi, resource: str, name: str, namespace: str) -> list[Json]:
-    place = f"/apis/apps/v1/namespaces/{quote(namespace)}/{resource}/{quote(name)}"
-    workload = api.call(f"read {resource} {name}", "GET", place)
+def _pods_of(api: KubeApi, place: str, name: str) -> list[Json]:
+    *_, namespace, resource = place.split("/")
+    workload = api.call(f"read {resource} {name}", "GET", f"/apis/{place}/{quote(name)}")
     selector = ",".join(_requirements(at(workload, "spec", "selector")))
     return (_selected(api, selector, namespace) if selector else []) or list(evidence_of([workload]).pods)
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, block_yaml, documents, text_of
 
 API_VERSION = "kind.x-k8s.io/v1alpha4"
@@ -223,7 +224,8 @@ def read_kind_file(path: str) -> KindFile:
     first = read[0] if read else None  # kind reads no other document
     found = first if isinstance(first, dict) else {}
     if (found.get("apiVersion"), found.get("kind")) != (API_VERSION, "Cluster"):
-        has = f"is {found.get('kind')} of {found.get('apiVersion')}" if found else "is no mapping"
+        kind = " of ".join(str(found[each]) for each in ("kind", "apiVersion") if each in found)
+        has = f"is {kind or 'an object without a kind'}" if found else "is no mapping"
         raise UsageError(f"--kind-config {path}: it {has}; expected Cluster of {API_VERSION}.")
     try:
         file = msgspec.convert(_as_kind_decodes(found), KindFile)
@@ -266,7 +268,7 @@ def _in_words(error: msgspec.ValidationError) -> str:
     where = place.rstrip("`").lstrip(".").replace("[...]", "")
     unknown = re.search(r"unknown field `(.*)`", text)
     if unknown is None:
-        return f"{where or 'the file'}: {text[0].lower()}{text[1:]}".replace("`", "")
+        return in_words(error) if where else f"the file: {in_words(error)}"
     near = get_close_matches(unknown[1], _FIELDS, 1)
     meant = f"; did you mean {near[0]}" if near and near[0] != unknown[1] else "; it belongs elsewhere" if near else ""
     return f"{where}{'.' if where else ''}{unknown[1]} is no field of kind{meant}"

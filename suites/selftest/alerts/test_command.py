@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
@@ -55,6 +56,20 @@ def test_the_alert_of_the_field_fires_where_delays_are_longer_than_a_minute(
 ) -> None:
     (row,) = answer(MIXIN, loop_at(period), "--phases", "3", "--for", "3h")["rows"]
     assert (row["alert"], row["fired"], row["maximum_s"]) == ("KubePodCrashLooping", fired, float(period[:-1]))
+
+
+def test_rules_in_an_object_of_prometheus_operator_are_the_same_rules(loop_at: Any, tmp_path: Path) -> None:
+    spec = yaml.safe_load(Path(MIXIN).read_text(encoding="utf-8"))
+    found = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "mixin"},
+        "spec": spec,
+    }
+    for name, document in (("one", found), ("list", {"kind": "List", "items": [found]})):
+        (tmp_path / name).write_text(yaml.safe_dump(document), encoding="utf-8")
+        (row,) = answer(str(tmp_path / name), loop_at("300s"), "--phases", "3", "--for", "3h")["rows"]
+        assert (row["alert"], row["fired"]) == ("KubePodCrashLooping", 3)
 
 
 @pytest.mark.parametrize("period", ["1s", "10s", "30s", "60s", "300s"])
@@ -122,7 +137,8 @@ def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp
         ("groups: [{name: g, rules: [{record: a, expr: up}]}]", "no rule is an alert"),
         ("groups: {", "did not find expected"),
         ("", "no rule is an alert"),
-        ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "field apiVersion not found"),
+        ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "no rule is an alert"),
+        ("apiVersion: v1\nkind: ConfigMap", "field apiVersion not found"),
     ],
 )
 def test_rules_that_prometheus_refuses_are_named_with_its_sentence(

@@ -117,8 +117,8 @@ def test_a_wrong_expression_is_the_only_error(
     tmp_path: Path, processes: str, arguments: tuple[str, ...], said: str
 ) -> None:
     status, output = crashloop_run(tmp_path, *arguments, "-n", processes)
-    assert (status, output.count("ERROR: ")) == (ExitCode.USAGE, 1), output
-    assert f"ERROR: {said}" in output
+    assert (status, output.count("crashloop: ")) == (ExitCode.USAGE, 1), output
+    assert f"crashloop: {said}" in output
     assert "kubelet profile" not in output
     assert "nothing was selected" not in output
     assert not (tmp_path / "runs").exists()
@@ -183,7 +183,7 @@ def test_a_run_directory_in_which_nothing_can_be_made_is_refused() -> None:
 def test_a_dry_run_shows_nodes_and_time_and_starts_nothing(tmp_path: Path) -> None:
     status, output = crashloop_run(tmp_path, "--requirement", "CAP-3", "--dry-run", "-n", "2", str(CAP))
     assert status == ExitCode.OK, output
-    assert "2 verdicts on 1 requirements; 2 nodes, 26 container starts" in output
+    assert "2 verdicts on 1 requirement; 2 nodes, 26 container starts" in output
     assert "Expected time: " in output
     assert not (tmp_path / "runs").exists()
 

@@ -89,6 +89,13 @@ def test_an_output_that_the_caller_closed_is_no_verdict(closed: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_an_input_that_the_caller_closed_is_an_empty_one() -> None:
+    command = f"{shlex.join(as_process('why', '-'))} <&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("crashloop: standard input: no pod in it;")
+
+
 def test_a_terminal_of_another_encoding_gets_every_line() -> None:
     done = ended("explain", "BACKOFF-2", PYTHONIOENCODING="ascii")
     assert done.returncode == ExitCode.OK, done.stderr
@@ -111,7 +118,7 @@ def test_a_module_that_is_not_installed_is_named_with_its_extra(tmp_path: Path) 
     assert done.returncode == ExitCode.ERROR
     assert done.stderr == (
         "crashloop: this command needs 'pytest', which is not installed.\n"
-        "Install the wheel with the extra [run]: docs/troubleshooting.md.\n"
+        "Install the wheel with the extra [run]: pip install 'crashloop[run] @ ADDRESS-OF-THE-WHEEL'.\n"
     )
 
 
@@ -365,11 +372,20 @@ def test_flags_beside_gates_of_another_form_are_refused_in_words(tmp_path: Path)
         load_profile(tmp_path / "own.yaml")
 
 
-def test_a_state_folder_that_is_a_file_is_no_empty_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["STATE", "RUNS", "CACHE"])
+@pytest.mark.parametrize("kind", ["file", "loop"])
+def test_a_folder_of_ours_that_is_none_is_no_empty_one(tmp_path: Path, folder: str, kind: str) -> None:
     (tmp_path / "file").touch()
-    done = ended("status", CRASHLOOP_STATE_DIR=str(tmp_path / "file"))
+    (tmp_path / "loop").symlink_to("loop")
+    done = ended("status", **{f"CRASHLOOP_{folder}_DIR": str(tmp_path / kind)})
     assert done.returncode == ExitCode.USAGE
-    assert "it is a file." in done.stderr
+    assert f"CRASHLOOP_{folder}_DIR {tmp_path / kind}: it is no folder." in done.stderr
+
+
+def test_a_version_in_the_environment_is_named_with_its_variable() -> None:
+    done = ended("status", CRASHLOOP_KUBERNETES_VERSION="9")
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("crashloop: CRASHLOOP_KUBERNETES_VERSION: Kubernetes version '9': expected")
 
 
 @pytest.mark.parametrize("command", ["why", "report", "compare", "alerts", "profile check", "export"])
@@ -382,6 +398,20 @@ def test_an_argument_that_is_missing_or_empty_is_named(
             main()
         assert ended.value.code == ExitCode.USAGE
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("--gates", "all"), "crashloop: unrecognized arguments: --gates.\n`crashloop run -h` has its options"),
+        (("suites/nosuch",), "crashloop: file or directory not found: suites/nosuch"),
+    ],
+    ids=["option", "file"],
+)
+def test_what_pytest_refuses_is_said_in_the_style_of_every_other_refusal(wrong: tuple[str, ...], said: str) -> None:
+    done = ended("run", "--dry-run", *wrong)
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith(said)
 
 
 @pytest.mark.parametrize("processes", ["x", "-1", "1.5"])

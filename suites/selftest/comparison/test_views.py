@@ -58,6 +58,22 @@ def test_restarts_that_come_later_are_the_headline_when_they_count() -> None:
     assert "\n✗ 0 differences; restarts come later in 2 distributions.\n" in text
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ((Outcome.ERROR,), "a fault of this suite or of its host, and of no kubelet."),
+        ((Outcome.ERROR, Outcome.FAIL), "The second run breaks a promise that the first run kept"),
+    ],
+    ids=["errors", "errors-and-a-failure"],
+)
+def test_errors_alone_break_no_promise_of_kubernetes(outcomes: tuple[Outcome, ...], said: str) -> None:
+    judged_before = [("CAP-6", "crash-annotated-max-11s"), ("BACKOFF-11", "two-containers-stock")]
+    edits = dict(zip(judged_before, (to(each, "x") for each in outcomes), strict=False))
+    comparison = compare(judged(edited({})), judged(edited(edits)))
+    assert said in on_console(comparison_document(comparison), terminal=False)
+    assert comparison.exit_code == 1
+
+
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "log"])
 def test_the_console_shows_a_matrix_as_agreed(terminal: bool, snapshot: SnapshotAssertion) -> None:
     text = on_console(matrix_document(MATRIX), terminal=terminal)

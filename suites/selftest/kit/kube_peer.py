@@ -50,6 +50,8 @@ class Peer:
         self.stopped = threading.Event()
         self.watched_from: list[str] = []
         """The resourceVersion of each watch that was asked for."""
+        self.paths: list[str] = []
+        """Of every request, in their order."""
 
     def next_list(self) -> Json:
         with self._lock:
@@ -66,7 +68,9 @@ def _handler(peer: Peer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            query = parse_qs(urlsplit(self.path).query)
+            asked = urlsplit(self.path)
+            peer.paths.append(asked.path)
+            query = parse_qs(asked.query)
             if "watch" not in query:
                 self._answer(peer.next_list())
                 return

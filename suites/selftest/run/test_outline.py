@@ -24,7 +24,7 @@ def test_nodes_that_fit_are_up_at_once() -> None:
     ]
     assert found.expected_s == max(node.end_s for node in found.nodes)
     assert next(sentences(found)) == (
-        "2 verdicts on 1 requirements; 2 nodes, 26 container starts and 0 probes by a command, 0 scenarios without a node."
+        "2 verdicts on 1 requirement; 2 nodes, 26 container starts and 0 probes by a command, 0 scenarios without a node."
     )
 
 

@@ -110,6 +110,13 @@ def test_what_a_kubelet_does_not_take_is_refused(tmp_path: Path, fields: str) ->
         ("apiVersion: v1alpha1\nkind: KubeletConfig\nconfig:\n  " + FAST, "talos.yaml"),
         ("version: v1alpha1\nmachine:\n  kubelet:\n    extraConfig:\n      " + FAST, "machine.yaml"),
         ("kubeletConfig:\n  " + FAST, "gke.yaml"),
+        ("name: pool\nconfig:\n  machineType: e2\n  kubeletConfig:\n    " + FAST, "pool.yaml"),
+        ("nodePools:\n- config:\n    kubeletConfig:\n      " + FAST, "cluster.yaml"),
+        (
+            "kind: ClusterConfig\napiVersion: eksctl.io/v1alpha5\nmanagedNodeGroups:\n- name: a\n  kubeletExtraConfig:\n    "
+            + FAST,
+            "eksctl.yaml",
+        ),
         (
             "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      " + FAST,
             "node.conf",
@@ -130,6 +137,9 @@ def test_what_a_kubelet_does_not_take_is_refused(tmp_path: Path, fields: str) ->
         "talos",
         "talos-machine",
         "gke",
+        "gke-pool",
+        "gke-cluster",
+        "eksctl",
         "eks",
         "kind",
         "kubeadm-first",
@@ -139,6 +149,21 @@ def test_what_a_kubelet_does_not_take_is_refused(tmp_path: Path, fields: str) ->
 def test_a_configuration_is_found_where_tools_keep_it_and_that_is_said(tmp_path: Path, text: str, name: str) -> None:
     found = row(tmp_path, text, name)
     assert (found.outcome, found.text, len(found.notes)) == (ACCEPTED, TO_60_S, 1)
+
+
+def test_other_configurations_of_an_object_are_named_and_not_passed_over(tmp_path: Path) -> None:
+    pools = "".join(f"- config: {{kubeletConfig: {{maxPods: {pods}}}}}\n" for pods in (10, 20))
+    found = row(tmp_path, f"nodePools:\n{pools}")
+    assert found.notes[1] == "other configurations in it are not checked: nodePools[1].config.kubeletConfig"
+
+
+def test_a_config_that_is_of_no_kubelet_is_none(tmp_path: Path) -> None:
+    assert row(tmp_path, "config: {machineType: e2}\n").outcome == UNREADABLE
+
+
+def test_a_file_of_a_drop_in_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "20-b.conf").write_text(FAST, encoding="utf-8")
+    assert "20-b.conf: it is an object without a kind" in checked(str(tmp_path), V1_37).text
 
 
 def test_flags_of_a_node_config_set_gates(tmp_path: Path) -> None:

@@ -106,21 +106,25 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
             "no pods in it (Service); expected one: a Pod, a PodTemplate or",
         ),
         ([], "no pods in it (nothing); expected one"),
+        ([{"kind": "Pod", "spec": POD}] * 11, f"11 pods in it ({'Pod/?, ' * 10}...); expected one"),
         ([{"kind": "Pod", "spec": POD}, {"kind": "Pod", "spec": POD}], "2 pods in it (Pod/?, Pod/?); expected one"),
         ([{"kind": "Pod", "spec": {"containers": []}}], "its pod spec has no containers."),
-        ([{"kind": "Pod", "spec": {"volumes": []}}], "its pod spec: Object missing required field `containers`."),
-        ([{"kind": "Pod", "spec": {"containers": [{"name": "a"}]}}], "missing required field `image`"),
+        ([{"kind": "Pod", "spec": {"volumes": []}}], "spec: containers is missing."),
+        ([{"kind": "Pod", "spec": {"containers": [{"name": "a"}]}}], "spec.containers[0]: image is missing."),
         (
             [{"kind": "Pod", "metadata": {"labels": ["a"]}, "spec": POD}],
-            "Expected `object`, got `array` - at `$.labels`.",
+            "labels: expected a mapping, not a list.",
         ),
         ([{"kind": "Pod", "metadata": "app", "spec": POD}], "its metadata is 'app'; expected a mapping"),
-        ([{"kind": "Pod", "spec": POD | {"volumes": ["data"]}}], "Expected `object`, got `str` - at `$.volumes[0]`"),
+        ([{"kind": "Pod", "spec": POD | {"volumes": ["data"]}}], "spec.volumes[0]: expected a mapping, not text."),
         (
             [{"kind": "Pod", "spec": POD | {"restartPolicy": "Never"}}],
             "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart.",
         ),
-        ([{"kind": "Pod", "spec": POD | {"restartPolicy": "Sometimes"}}], "Invalid enum value 'Sometimes'"),
+        (
+            [{"kind": "Pod", "spec": POD | {"restartPolicy": "Sometimes"}}],
+            "spec.restartPolicy: 'Sometimes' is none of its values.",
+        ),
         ([{"kind": "Pod", "spec": {"containers": POD["containers"] * 2}}], "container names are not unique"),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRule=[])}],
@@ -130,10 +134,27 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
             [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "exitCode": {}}])}],
             "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes; did you mean exitCodes?",
         ),
+        (
+            [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "onExit": {}}])}],
+            "spec.containers[0].restartPolicyRules[0].onExit is no field of Kubernetes.",
+        ),
+        (
+            [{"kind": "Pod", "spec": spec(livenessProbe={"exec": {"command": ["a"]}, "failureTreshold": 1})}],
+            "spec.containers[0].livenessProbe.failureTreshold is no field of Kubernetes; did you mean failureThreshold?",
+        ),
+        (
+            [{"kind": "Pod", "spec": spec(comand=["a"])}],
+            "spec.containers[0].comand is no field of Kubernetes; did you mean",
+        ),
+        (
+            [{"kind": "Pod", "spec": spec(command="a")}],
+            'spec.containers[0].command is "a"; a kubelet decodes it as []string.',
+        ),
     ],
     ids=[
         "no pod",
         "empty",
+        "many pods",
         "two pods",
         "no containers",
         "no list of containers",
@@ -146,6 +167,10 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
         "one name twice",
         "misspelt field",
         "misspelt field of a rule",
+        "unknown field of a rule",
+        "misspelt field of a probe",
+        "misspelt field that decides no restart",
+        "no list",
     ],
 )
 def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents: list[Any], sentence: str) -> None:

@@ -70,10 +70,30 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: Deployment\nspec: {}\n", "apiVersion is missing; Kubernetes takes no object without it."),
+        ("apiVersion: apps/v1\nspec: {}\n", "kind is missing; Kubernetes takes no object without it."),
+        (
+            "resources: [a.yaml]\n",
+            "there is no field resources.\nExpected a stress profile (docs/stress.md), or objects with",
+        ),
+        ("", "it is empty.\nExpected a stress profile"),
+        ("- a\n", "expected a mapping, not a list.\nExpected a stress profile"),
+    ],
+    ids=["no-version", "no-kind", "of-another-tool", "empty", "a-list"],
+)
+def test_what_is_neither_a_profile_nor_a_manifest_says_what_it_lacks(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        load_stress_profile(written(tmp_path, text))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("text", "replaced", "sentence"),
     [
-        ("run_s: 0.5", "runs_s: 0.5", "Object contains unknown field `runs_s`"),
-        ("kind: crash", "kind: crush", "Invalid value 'crush'"),
+        ("run_s: 0.5", "runs_s: 0.5", "there is no field runs_s"),
+        ("kind: crash", "kind: crush", "loads[...].kind: 'crush' is none of its values"),
         ("rate_per_s: 2", "rate_per_s: 0", "rate_per_s is 0; expected 0.01 to 50"),
         ("duration_s: 10", "duration_s: 0", "duration_s is 0; expected more than 0"),
         ("crashers: full", "breakers: 3", "stage 'storm': unknown load 'breakers'; known are: crashers, healthy."),

@@ -111,6 +111,7 @@ def test_a_stated_delay_has_a_place_on_the_curve(stated: str, curve: Curve | Non
             "its postStart hook failed",
         ),
         ({"code": 128, "reason": "StartError"}, (), Cause.START, "the runtime could not start it (StartError)"),
+        ({"code": 137, "reason": "ContainerStatusUnknown"}, (), Cause.NONE, "does not know how it ended"),
         ({"code": 137, "reason": "RestartingAllContainers"}, (), Cause.RULE, "a rule RestartAllContainers of its pod"),
     ],
 )
@@ -154,6 +155,8 @@ def test_a_kill_beside_a_liveness_probe_and_a_cpu_limit_looks_like_the_spiral() 
     assert answer(pod(code=137, **limited)).looks_like_liveness_spiral
     assert not answer(pod(code=1, **limited)).looks_like_liveness_spiral
     assert not answer(pod(code=137, livenessProbe=PROBE)).looks_like_liveness_spiral
+    for other in ("OOMKilled", "ContainerStatusUnknown"):
+        assert not answer(pod(code=137, reason=other, **limited)).looks_like_liveness_spiral
 
 
 def test_findings_are_those_of_the_spec_and_the_release() -> None:
@@ -169,6 +172,38 @@ def test_a_status_without_times_says_so(finished: str | None) -> None:
     found = answer(pod(finished=finished))
     assert found.earliest is None
     assert "the status has no time of the exit" in found.state
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "state"),
+    [
+        ({"deletionTimestamp": "2026-01-02T03:04:09Z"}, {}, "its pod is being deleted: nothing in it is started again"),
+        ({}, {"phase": "Succeeded"}, "its pod has ended (Succeeded): nothing in it is started again"),
+        (
+            {},
+            {"phase": "Failed", "reason": "Evicted"},
+            "its pod has ended (Failed, Evicted): nothing in it is started again",
+        ),
+    ],
+    ids=["deleted", "succeeded", "evicted"],
+)
+def test_what_is_over_has_no_next_start(metadata: Json, status: Json, state: str) -> None:
+    over = pod()
+    over["metadata"] |= metadata
+    over["status"] |= status
+    found = answer(over)
+    assert (found.state, found.earliest, found.latest) == (state, None, None)
+
+
+def test_a_container_without_a_status_has_that_of_its_pod() -> None:
+    found = answer(pod() | {"status": {"phase": "Pending"}})
+    assert found.state == "no status of it (its pod is Pending): this is what the spec alone says"
+
+
+def test_a_crash_that_the_status_does_not_tell_is_none_that_never_was() -> None:
+    lost = pod()
+    lost["status"]["containerStatuses"][0]["lastState"] = {}
+    assert answer(lost).last_exit == "its status does not say how"
 
 
 def test_a_spec_alone_answers_what_a_spec_can() -> None:

@@ -49,6 +49,89 @@ def test_a_folder_of_a_dump_has_the_pods_once_and_the_release_of_the_node(tmp_pa
     assert found["kubelet_version"] == "1.36.2"
 
 
+WATCHED = "\n".join(json.dumps({"type": "MODIFIED", "object": pod()}) for _ in range(2))
+DUMPED = f"{json.dumps(NODE)}\n{json.dumps({'kind': 'PodList', 'items': [pod()]}, indent=4)}\n"
+LOGS = (
+    "==== START logs for container app of pod ns/p ====\n{no JSON\n==== END logs for container app of pod ns/p ====\n"
+)
+
+
+@pytest.mark.parametrize("given", [WATCHED, DUMPED + LOGS, DUMPED + LOGS + DUMPED], ids=["watch", "dump", "two-pods"])
+def test_objects_that_kubectl_prints_one_after_the_other_are_read(given: str) -> None:
+    (found,) = containers(why("-", "--json", given=given))
+    assert (found["pod"], found["delay_s"]) == ("ns/p", 40.0)
+
+
+def test_two_clusters_in_one_folder_are_told_apart_from_one(tmp_path: Path) -> None:
+    for cluster, version in (("a", "v1.34.1"), ("b", "v1.37.1")):
+        (tmp_path / cluster).mkdir()
+        node = NODE | {"status": {"nodeInfo": {"kubeletVersion": version}}}
+        (tmp_path / cluster / "pods-and-nodes.json").write_text(json.dumps({"kind": "List", "items": [node, pod()]}))
+    done = why(str(tmp_path))
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith("node n: it is there twice, with kubelets v1.34.1 and v1.37.1: two clusters")
+
+
+def test_a_node_that_is_there_twice_and_once_without_a_version_is_one() -> None:
+    bare = {"kind": "Node", "metadata": NODE["metadata"], "status": {}}
+    (found,) = containers(why("-", "--json", given=json.dumps({"kind": "List", "items": [bare, NODE, bare, pod()]})))
+    assert found["kubelet_version"] == "1.36.2"
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (
+            "v1.39.0",
+            "curve       10 s, doubled up to 300 s: the default of 1.37, the newest release that is known here;",
+        ),
+        ("weird", "node n: its kubelet has no version (Kubernetes version 'weird': expected"),
+    ],
+)
+def test_a_kubelet_of_another_time_is_named(version: str, said: str) -> None:
+    node = NODE | {"status": {"nodeInfo": {"kubeletVersion": version}}}
+    done = why("-", given=json.dumps({"kind": "List", "items": [node, pod()]}))
+    assert said in done.output + str(done.exception or "")
+
+
+def test_a_node_whose_clock_is_ahead_is_told() -> None:
+    ahead = pod()
+    ended = datetime.now(UTC) + timedelta(hours=1)
+    ahead["status"]["containerStatuses"][0]["lastState"]["terminated"]["finishedAt"] = f"{ended:%Y-%m-%dT%H:%M:%SZ}"
+    assert "so its node's clock is ahead of this one" in why("-", given=json.dumps(ahead)).output
+
+
+def test_a_name_that_a_folder_has_too_is_that_of_a_pod_beside_options_of_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p").mkdir()
+    with serving(Peer([pod(), NODE], [[]]), tmp_path) as kubeconfig:
+        done = why("p", "-n", "ns", "--kubeconfig", kubeconfig)
+        refused = why("./p", "-n", "ns", "--kubeconfig", kubeconfig)
+    assert "ns/p, container app on n" in done.output
+    assert str(refused.exception) == "--namespace: ./p is read as it is, without a cluster."
+    assert "give --namespace" in str(why("p").exception)
+
+
+@pytest.mark.parametrize(
+    ("subject", "place"),
+    [
+        ("deployment.apps/web", "apps/v1/namespaces/ns/deployments/web"),
+        ("rs/web", "apps/v1/namespaces/ns/replicasets/web"),
+        ("job.batch/web", "batch/v1/namespaces/ns/jobs/web"),
+        ("statefulsets/web", "apps/v1/namespaces/ns/statefulsets/web"),
+        ("ds/web", "apps/v1/namespaces/ns/daemonsets/web"),
+    ],
+)
+def test_a_workload_is_asked_for_by_each_name_of_its_kind(tmp_path: Path, subject: str, place: str) -> None:
+    peer = Peer([{"kind": "X", "metadata": {"name": "web"}, "spec": {"template": {"spec": pod()["spec"]}}}, NODE], [[]])
+    with serving(peer, tmp_path) as kubeconfig:
+        done = why(subject, "-n", "ns", "--kubeconfig", kubeconfig)
+    assert "no status: this is what the spec alone says" in done.output
+    assert peer.paths[0] == f"/apis/{place}"
+
+
 def test_a_workload_says_what_its_template_says(tmp_path: Path) -> None:
     workload = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": {"spec": pod()["spec"]}}}
     (tmp_path / "web.yaml").write_text(yaml.safe_dump(workload))
@@ -84,6 +167,9 @@ def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
         (b"", "no pod in it"),
         (b"kind: Service\n", "no pod in it"),
         (b"\xff\xff", "it is no text in UTF-8"),
+        (b"\x1f\x8b\x08\x00", "it is compressed (gzip); unpack it first"),
+        (b"kind: Pod\nmetadata: {name: {{ .Values.name }}}\nspec: {}\n", "render the template first"),
+        (b"NAME READY STATUS\n", "as `kubectl get -o yaml` and `-o json` print them"),
     ],
 )
 def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> None:
@@ -98,7 +184,7 @@ def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> 
     [
         (("lastState", "terminated", "exitCode"), None, "exitCode"),
         (("lastState", "terminated", "exitCode"), "1", "exitCode"),
-        (("restartCount",), -4, "Expected `int` >= 0"),
+        (("restartCount",), -4, "restartCount: expected a whole number >= 0"),
     ],
 )
 def test_a_status_that_no_kubelet_writes_is_refused(place: tuple[str, ...], value: object, said: str) -> None:

@@ -172,7 +172,7 @@ THREE = "- role: control-plane\n" * 3
         (HEAD + "networking: {apiServerPort: 99999}", "networking.apiServerPort"),
         (HEAD + "networking: {apiServerAddress: localhost}", "networking.apiServerAddress"),
         (HEAD + "containerdConfigPatches: ['[a']", "containerdConfigPatches[0]: it is no TOML"),
-        (HEAD + "kubeadmConfigPatches: [{kind: InitConfiguration}]", "kubeadmConfigPatches[0]: expected `str`".replace("`", "")),
+        (HEAD + "kubeadmConfigPatches: [{kind: InitConfiguration}]", "kubeadmConfigPatches[0]: expected text, not a mapping"),
         (HEAD + "kubeadmConfigPatches: ['a: [']", "kubeadmConfigPatches[0]: it is neither JSON nor YAML"),
         (
             HEAD + "kubeadmConfigPatches: ['{kind: KubeletConfiguration, crashLoopBackOff: {maxContainerRestartPeriod: 2s}}']",
