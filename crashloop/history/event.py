@@ -82,7 +82,7 @@ class Kind(StrEnum):
     involved. t_ns is when it came. data: took_ns, since the request."""
     GAP = "gap"
     """RECORDER. t_ns is the end. data: channel, from_ns, reason, lost (true: events of the channel may be missing; false: they
-    came late, but all of them)."""
+    came late, but all of them), running (ids of containers that still ran at its end, so that no exit of theirs is missing)."""
     INTERVENTION = "intervention"
     """RECORDER. t_ns is when it began. data: action, arguments, outcome (ok, the error, or `refused: ` and
     the last words of a kubelet that has refused a configuration as planned), index (of the plan's
