@@ -58,6 +58,10 @@ class ControlPlaneBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """From the end of the first failed pod to the next; it doubles."""
     job_reads_active_pods: bool = False
     job_heeds_policy: bool = True
+    job_names: str = "heeded"
+    """What it makes of a rule that names a container: heeded, ignored (the rule is for all), or lost (it is for none)."""
+    job_looks_at_init: str = "codes and restarts"
+    """What it heeds of init containers: codes and restarts, codes, or restarts."""
     job_extra_failures: int = 0
     job_replaces: bool = True
     job_counts_last: bool = True
@@ -258,11 +262,32 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     ready_after: str = "successThreshold"
     """Successes in a row that make a container ready: successThreshold, one, one more, or in any order."""
     keeps_at_restart: str = "all"
-    """What it still says of a probed container that runs on once it was restarted: all, started (and not ready), or nothing."""
+    """What it still says of a probed container that runs on once it was restarted: all, started (and not ready), nothing, or more
+    (that its next life has started as well)."""
+    thresholds: str = "own"
+    """The failureThreshold by which a probe is judged: own, least (of the container's probes), or most."""
+    failures_shared: bool = False
+    """Counts the failures of all probes of a container together."""
     stays_ready: bool = False
     """A container that was ready is ready in its next life until its probe fails."""
     states_started: str = "by its life"
     """What `started` follows: by its life, by any life, running, ever (whatever has run), or never."""
+
+    # What restarts while something else goes on (sync.py, kubelet.py, pod_actions.py)
+    ending_restarts: str = "nothing"
+    """What it starts again that exits by itself while its pod is deleted: nothing, sidecars, regular (containers with a policy
+    Always of their own), or ruled."""
+    reset_at_restart: str = "goes on"
+    """What becomes of RestartAllContainers when it is restarted itself: goes on, forgotten (what had exited is left), repeated
+    (an init container that runs starts again), or not awaited (nothing waits for that one)."""
+    static_resets: str = "all"
+    """What RestartAllContainers restarts in static pods: all, none (it is Restart there), source, or regular."""
+    reset_runs_hooks: bool = False
+    """Runs preStop hooks to their end first."""
+    repeats_ephemeral_beside: bool = False
+    """Starts an ephemeral container again that has exited, once another container of its pod restarts."""
+    awaits_ephemerals: bool = False
+    """A pod ends only once its ephemeral containers have."""
 
     # Hooks that fail (kubelet.py, policy.py, backoff.py)
     kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)

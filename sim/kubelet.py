@@ -254,6 +254,7 @@ class Kubelet:
                 sync.delays.step(pod.spec.container(instance.name), self.loop.now, instance.number)
             if pod.is_static:
                 self._meddle_with_static(pod, writer)
+            self._meddle_with_reset(pod)
             if self.behaviour.fails_done_at_restart and writer.written.get("phase") == "Succeeded":
                 writer.state({**writer.written, "phase": "Failed", "reason": "OutOfpods"})
                 sync.worker.halt()
@@ -278,6 +279,17 @@ class Kubelet:
                     self.loop.spawn(self.runtime.kill(pod, pod.spec.container(instance.name), instance))
             case "mute":
                 writer.close()
+
+    def _meddle_with_reset(self, pod: SimPod) -> None:
+        """What a faulty kubelet does to a pod that it finds while all its containers restart."""
+        alive = {each.name for each in pod.alive()}
+        match self.behaviour.reset_at_restart if pod.spec.restarts_all else "goes on":
+            case "forgotten":
+                pod.left = {each.name for each in pod.regulars if each.rules} - alive
+            case "repeated":
+                pod.reruns = {each.name for each in pod.inits} & alive
+            case "not awaited":
+                pod.unawaited = pod.was_reset
 
     def _forget(self, pod: SimPod) -> None:
         self._syncs[pod.uid].delays.forget()

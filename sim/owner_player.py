@@ -81,12 +81,16 @@ class JobController:
         phase = status["phase"]
         if phase in ("Succeeded", "Failed"):
             self._done.add(uid)
-            return self._ended(phase, containers)
+            regulars = list(status.get(_LISTS[1], ()))
+            return self._ended(phase, regulars if self._behaviour.job_looks_at_init == "restarts" else containers)
         if self._behaviour.job_reads_active_pods and self._fails_job(containers):
             return self._fail("PodFailurePolicy")
         counts = self._behaviour.job_counts_restarts
         counted = counts is not False and (counts or self._policy is RestartPolicy.ON_FAILURE)
-        restarts = sum(each["restartCount"] for each in containers)
+        restarts = sum(
+            each["restartCount"]
+            for each in (status.get(_LISTS[1], ()) if self._behaviour.job_looks_at_init == "codes" else containers)
+        )
         if counted and restarts >= max(1, self._job.backoff_limit):
             return self._fail("BackoffLimitExceeded")
         return Reaction.NOTHING
@@ -106,10 +110,14 @@ class JobController:
         return Reaction.REPLACE if self._behaviour.job_replaces else Reaction.NOTHING
 
     def _fails_job(self, containers: list[dict[str, Any]]) -> bool:
+        name = self._job.fails_on_container if self._behaviour.job_names != "ignored" else None
+        if name is not None and self._behaviour.job_names == "lost":
+            return False
         codes = {
             ended["exitCode"]
             for each in containers
-            if (ended := each["state"].get("terminated") or each.get("lastState", {}).get("terminated"))
+            if name in (None, each["name"])
+            and (ended := each["state"].get("terminated") or each.get("lastState", {}).get("terminated"))
         }
         return bool(codes & set(self._job.fails_on))
 

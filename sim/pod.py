@@ -71,6 +71,8 @@ class SimPod:
         """Containers that a faulty kubelet is to run again though they are done."""
         self.forgotten: set[str] = set()
         """Containers of which the runtime forgot an instance that had ended."""
+        self.unawaited = False
+        """Whether a faulty kubelet waits for its init containers no more."""
         self.left: set[str] = set()
         """Containers that a faulty kubelet is not to run again."""
         self.repeated: set[str] = set()

@@ -56,6 +56,7 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     if actions.kill_pod:
         return actions
     awaits_init = policies.behaviour.awaits_init_after_reset if pod.was_reset else policies.behaviour.waits_for_init
+    awaits_init &= not pod.unawaited
     awaits_init &= pod.sandboxes < 2 or policies.behaviour.new_sandbox_inits != "beside"
     if not initialized and awaits_init:
         return actions
@@ -95,7 +96,8 @@ def _regular(pod: SimPod, view: PodView, policies: Policies, probed: Probed, act
         else:
             kept += 1
     if kept == 0 and not starts:
-        actions.kill_pod = True
+        named = {each.name for each in pod.ephemerals} if behaviour.awaits_ephemerals else set()
+        actions.kill_pod = not any(each.name in named for each in pod.alive())
         return actions
     actions.starts += starts
     return actions
@@ -118,8 +120,9 @@ def _completes_init(instance: SimulatedInstance, container: Container) -> bool:
 
 def _ephemeral_due(container: Container, pod: SimPod, view: PodView, policies: Policies) -> bool:
     newest = view.newest(container.name)
+    beside = policies.behaviour.repeats_ephemeral_beside and any(pod.numbers.get(each.name) for each in pod.regulars)
     return newest is None or (
-        newest.state is InstanceState.EXITED and restarts(newest.instance, container, pod, policies)
+        newest.state is InstanceState.EXITED and (beside or restarts(newest.instance, container, pod, policies))
     )
 
 
@@ -128,6 +131,8 @@ def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | 
     behaviour = policies.behaviour
     if not policies.reset or (behaviour.resets_once and pod.was_reset):
         return None
+    if pod.is_static and behaviour.static_resets == "none":
+        return None
     if behaviour.resets_under_never_only and pod.spec.restart_policy is not RestartPolicy.NEVER:
         return None
     for container in pod.regulars if behaviour.resets_by_regular_only else (*pod.inits, *pod.regulars):
@@ -135,6 +140,7 @@ def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | 
         if (
             newest is not None
             and newest.state is InstanceState.EXITED
+            and container.name not in pod.left
             and policies.resets(container, pod.spec, newest.instance)
         ):
             return container
@@ -290,7 +296,7 @@ def reset_targets(
         "regular": [*pod.regulars],
         "no sidecars": [*(each for each in others if not each.is_sidecar), source],
         "everything": [*pod.ephemerals, *others, source],
-    }[behaviour.reset_scope]
+    }[behaviour.static_resets if pod.is_static else behaviour.reset_scope]
     spared = set(waiting) if behaviour.reset_spares_waiting else set()
     if behaviour.reset_spares_done:
         spared |= {each.name for each in pod.regulars if each is not source and pod.exit_codes.get(each.name) == 0}

@@ -74,6 +74,8 @@ class Prober:
         """The first start of each container that was asked."""
         self.is_mute = False
         """Whether a faulty kubelet asks nothing more of what runs already."""
+        self._started_before: set[str] = set()
+        """Containers whose next life a faulty kubelet takes for started."""
         self._succeeded: set[str] = set()
         """Containers whose startup probe has succeeded in any life."""
 
@@ -83,6 +85,7 @@ class Prober:
         if self._release < FIRST_THAT_KEEPS_READINESS or keeps == "nothing":
             return
         self.probed.started |= before.probed.started
+        self._started_before = before._succeeded if keeps == "more" else set()
         kept = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
         alive = {each.name: each for each in self._pod.alive()}
         pod_is_ready = all(each.name in alive and before.is_ready(each, alive[each.name]) for each in kept)
@@ -187,6 +190,8 @@ class Prober:
             "first start": instance.number > 0,
             "first success": container.name in self._succeeded,
         }
+        if container.name in self._started_before:
+            return True
         return not has_startup or spared[self._behaviour.startup_asked] or instance.container_id in self.probed.started
 
     def _ask(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
@@ -246,13 +251,18 @@ class Prober:
         if self._is_done(probe) or instance.exited_ns is not None:
             return
         worker, behaviour = (container.name, probe.kind), self._behaviour
+        counter = (container.name, ProbeKind.LIVENESS) if behaviour.failures_shared else worker
         failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
-        failures = self._failures.get(worker, 0) + 1 if failed else 0
-        self._failures[worker] = self._failures.get(worker, 0) if behaviour.failures_add_up and not failed else failures
+        failures = self._failures.get(counter, 0) + 1 if failed else 0
+        self._failures[counter] = (
+            self._failures.get(counter, 0) if behaviour.failures_add_up and not failed else failures
+        )
         if not failed or behaviour.ready_after != "in any order":
             self._successes[worker] = 0 if failed else self._successes.get(worker, 0) + 1
-        if failed and failures >= max(1, probe.failure_threshold + behaviour.extra_failures):
-            self._failures[worker] = 0
+        chosen = {"least": min, "most": max}.get(behaviour.thresholds)
+        threshold = chosen(each.failure_threshold for each in container.probes) if chosen else probe.failure_threshold
+        if failed and failures >= max(1, threshold + behaviour.extra_failures):
+            self._failures[counter] = 0
             self._fail(probe, instance)
         elif not failed and self._successes[worker] >= self._needed(probe):
             self._succeed(probe, instance)

@@ -7,7 +7,7 @@ works with the pod at its begin: containers that it kills itself still count as 
 from collections.abc import Callable, Generator
 from typing import Any
 
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
 from sim.backoff import Backoffs, RestartDelays
 from sim.behaviour import S
 from sim.config import Effective, spell
@@ -116,7 +116,8 @@ class PodSync:
         status, phase = self.statements.status(view)
         self.metrics.stated(self.pod.uid, phase)
         self._state(status)
-        if phase in TERMINAL:
+        ephemeral = {each.name for each in self.pod.ephemerals} if self.behaviour.awaits_ephemerals else set()
+        if phase in TERMINAL and not any(each.name in ephemeral for each in self.pod.alive()):
             yield from self._terminate()
             return
         if self.behaviour.awaits_network and not self.has_network():
@@ -328,6 +329,7 @@ class PodSync:
                 removed.add(container.name)
                 if instance.exited_ns is None:
                     killed = True
+                    yield container.pre_stop_s * S if self.behaviour.reset_runs_hooks else 0
                     yield from self.runtime.kill(pod, container, instance, self.behaviour.reset_grace_s)
                 self.runtime.remove(pod, instance, keep_log=self._keeps_log(container, source))
         if source.name not in removed:
@@ -371,9 +373,12 @@ class PodSync:
                 actions.starts.append(container)
 
     def _kill_all(self) -> Steps:
+        """Sidecars come last, one after the other: kuberuntime_termination_order.go newTerminationOrdering @v1.37.1."""
         alive = [(self.pod.spec.container(each.name), each) for each in self.pod.alive()]
         graces = [(container, each, self.prober.grace_s(container)) for container, each in alive]
-        yield from self.runtime.end(self.pod, graces)
+        yield from self.runtime.end(self.pod, [each for each in graces if not each[0].is_sidecar])
+        for each in reversed([each for each in graces if each[0].is_sidecar and each[1].exited_ns is None]):
+            yield from self.runtime.end(self.pod, [each])
 
     def _terminate(self) -> Steps:
         """The pod is done: stop what still runs, say how it ended, give the sandbox back."""
@@ -383,6 +388,19 @@ class PodSync:
         yield from self.runtime.stop_sandbox(self.pod)
         self.worker.halt()
         self.worker.completed(failed=False)
+
+    def _restart_while_ending(self) -> Steps:
+        """A faulty kubelet starts again, once, what exits by itself while its pod ends."""
+        chosen = {
+            "sidecars": [each for each in self.pod.inits if each.is_sidecar],
+            "regular": [each for each in self.pod.regulars if each.restart_policy is RestartPolicy.ALWAYS],
+            "ruled": [each for each in self.pod.regulars if each.rules],
+        }.get(self.behaviour.ending_restarts, [])
+        while chosen and self.pod.alive():
+            for container in [each for each in chosen if not any(one.name == each.name for one in self.pod.alive())]:
+                chosen.remove(container)
+                yield from self._start(container)
+            yield LOOK_NS
 
     def delete(self) -> Steps:
         """The pod was deleted: stop everything, say how it ended, and remove it."""
@@ -398,7 +416,12 @@ class PodSync:
             each.is_sidecar and each.name not in self.pod.numbers for each in self.pod.inits
         ):
             yield self.pod.spec.grace_s * S
+        self.loop.spawn(self._restart_while_ending())
         yield from self._kill_all()
+        if self.behaviour.ending_restarts != "nothing":
+            yield from self.runtime.end(
+                self.pod, [(self.pod.spec.container(each.name), each, 1) for each in self.pod.alive()]
+            )
         if self.behaviour.restarts_deleted:
             yield from self._start(self.pod.regulars[0])
             yield from self._kill_all()

@@ -199,7 +199,9 @@ def _ends_ns(case: Case, free: _FreeToStart, first: Fact | None) -> int:
 
 def _retried(case: Case, spec: Container, free: _FreeToStart, first: Fact | None, ends_ns: int) -> Iterator[Finding]:
     """A first instance before its object was there, or later than the kubelet tries again."""
-    bound_s = retry_s(case.prediction.deviations, _delays_beside(case, spec, free.t_ns))
+    created_ns = free.t_ns if case.pod.created is None else case.pod.created.utc_ns or free.t_ns
+    failed_for_s = (free.t_ns - created_ns) / 1e9
+    bound_s = retry_s(case.prediction.deviations, _delays_beside(case, spec, free.t_ns), failed_for_s)
     waited_s = (ends_ns - free.t_ns) / 1e9
     lines = (free.line, *((first.line,) if first else ()))
     if first is not None and ends_ns < free.back_ns:

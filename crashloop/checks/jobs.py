@@ -62,7 +62,9 @@ def _seen_by_controller(case: Case, pod: PodHistory, before_line: float) -> JobP
     if not said:
         return JobPod(phase="")
     last = said[-1]
-    ended = [each.state.exit_code for each in last.containers.values() if each.state.exit_code is not None]
+    of = None if case.scenario.job is None else case.scenario.job.fails_on_container
+    looked_at = [each.state for name, each in last.containers.items() if of in (None, name)]
+    ended = [each.exit_code for each in looked_at if each.exit_code is not None]
     active = [each for each in said if not _has_ended(each)]
     counts = [{name: one.restart_count for name, one in each.containers.items()} for each in active]
     counted = [counted_restarts(case.scenario.pod, each, case.prediction.deviations) for each in counts]

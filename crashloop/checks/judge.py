@@ -4,7 +4,8 @@ Theory of operation. First the obstacles to a judgement: a damaged file, contrad
 run with the profile. Then the requirement's checkers, with the prediction of the promise; the worst outcome wins. If it is
 a FAIL and deviations are known for this kubelet, the same checkers run again with the deviating variant of the model: if
 that explains the history, the FAIL carries the deviation's name. If the promise was kept and the same history contradicts
-the variant, the deviation is gone; that is a FAIL too, since its entry has to be removed.
+the variant, the deviation is gone; that is a FAIL too, since its entry has to be removed. Of a kubelet that is newer than every
+model, what an open change of upstream's explains is no FAIL, nor is a deviation that is gone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,8 +19,9 @@ from crashloop.checks.integrity import obstacles, unfinished
 from crashloop.checks.judgement import JudgementInput, Question
 from crashloop.checks.kinds import CHECKERS, KINDS
 from crashloop.model.gates import kubelet_version
-from crashloop.model.variants import DOCUMENTED
+from crashloop.model.variants import DOCUMENTED, IN_MOTION
 from crashloop.spec.requirement import Deviation
+from crashloop.spec.version import RELEASES
 from crashloop.verdict import COMPARED, FEWEST, Evidence, Ground, Outcome, Verdict
 
 
@@ -49,7 +51,7 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
     if promised.outcome is Outcome.FAIL:
         return _failed(question, promised, expected)
     if promised.outcome is Outcome.PASS:
-        gone = _gone(question, expected)
+        gone = () if _is_newer(question) else _gone(question, expected)
         incomplete = _unfinished(question)
         findings = (*gone, *((incomplete,) if incomplete else ()))
         return verdict_of(question, msgspec.structs.replace(promised, findings=findings))
@@ -100,7 +102,16 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
                 note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
                 why = (*explained.findings, *((incomplete,) if incomplete else ()))
                 undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)
+    for change, turned in IN_MOTION.items() if _is_newer(question) else ():
+        otherwise = run_checkers(question, frozenset({turned.name}))
+        if otherwise.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _lacks(otherwise, promised):
+            return verdict_of(question, otherwise, facts=otherwise.facts | {"upstream_change": change})
     return verdict_of(question, undecided or promised)
+
+
+def _is_newer(question: Question) -> bool:
+    """Whether a kubelet is newer than every model: what upstream has decided since then is not known."""
+    return any(kubelet_version(each.profile, each.version).release > RELEASES[-1] for each in question.histories)
 
 
 def _lacks(explained: Checked, promised: Checked) -> bool:

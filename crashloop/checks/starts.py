@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.checker import Holds, Need, Seen, checker
+from crashloop.checks.checker import Holds, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_answers import answers_of
 from crashloop.history.event import Channel
@@ -23,11 +23,12 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import InSandbox, by_sandbox, ran
+from crashloop.restarts.lives import InSandbox, by_sandbox, leaves_ns, ran
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
 
 STARTED_WITHIN_S = 30.0
@@ -298,3 +299,23 @@ def _before_init(case: Case, there: InSandbox) -> Iterator[Finding]:
         if start is not None and start.utc_ns is not None and start.utc_ns < done_ns:
             lines = tuple(line for line in (start.line, done_line) if line)
             yield fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)
+
+
+ENDS_WITHIN_S = 4.0
+"""From the request to delete a pod to the last start of a sync that had begun before the kubelet learned of it."""
+
+
+@checker("no-start-at-end", Need("exits", 1, "exit", "of what ended by itself while its pod did"), holds=Holds.DECLARED)
+def check_no_start_at_end(case: Case, seen: Seen) -> Iterator[Finding]:
+    """Nothing of a pod MUST start once its deletion has begun, whatever ends meanwhile."""
+    for life in lives(case):
+        since_ns, instance = leaves_ns(case, life.pod), life.instance
+        if since_ns is None:
+            continue
+        by_itself = instance.exit_code not in (None, KILLED, life.spec.exit_code_on_term)
+        seen["exits"] += by_itself and (instance.exit_ns or 0) > since_ns
+        late_s = ((instance.begun_ns or 0) - since_ns) / 1e9
+        if late_s > ENDS_WITHIN_S:
+            started = f"{life.name} was started {seconds(late_s)} after its pod began to end"
+            held = excuse(case, (since_ns, instance.begun_ns or 0), 0.0, late_s - ENDS_WITHIN_S)
+            yield fail_unless(held, f"{started} {at_lines(instance.lines[:1])}; nothing was to.", *instance.lines[:1])

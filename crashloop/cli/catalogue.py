@@ -88,6 +88,11 @@ def _facts(found: "Requirement") -> Iterator[tuple[str, str]]:
     yield "judged by", "; ".join(judges) or f"nothing: {found.state.value}, {found.reason}"
     if found.note:
         yield "note", found.note
+    if found.moving:
+        from crashloop.model.variants import IN_MOTION
+
+        yield "moving", f"{found.moving} is open. {IN_MOTION[found.moving].sentence}"
+        yield "", "A kubelet newer than every release that this suite knows may do either."
     yield from _tests(found.id)
     yield from _last_verdicts(found.id)
 

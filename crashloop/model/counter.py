@@ -18,6 +18,7 @@ from crashloop.model.lateness import DETECTION_S, latest_s, polls
 from crashloop.model.variants import (
     COUNTER_COLLECTED,
     DOCUMENTED,
+    FIRST_RESTART_WAITS,
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
     TWO_FREE_AFTER_KILLS,
@@ -146,6 +147,14 @@ def _at_once(setting: Setting, reason: str) -> Branch:
 
 
 def _free(setting: Setting, reason: str) -> Branch:
+    if FIRST_RESTART_WAITS in setting.deviations:
+        first_s = setting.curve.initial_s
+        return Branch(
+            delay_s=first_s,
+            latest_s=setting.latest_s(first_s),
+            reason="the first restart waits as well",
+            next_delay_s=setting.curve.after(first_s),
+        )
     return Branch(delay_s=0.0, latest_s=setting.latest_s(0.0), reason=reason, next_delay_s=setting.curve.initial_s)
 
 

@@ -25,7 +25,7 @@ import msgspec
 
 from crashloop.model.config import InForce
 from crashloop.model.counter import Branch, Setting
-from crashloop.model.variants import BACKOFF_HOLDS_UP_OTHERS, FAILED_STARTS_COUNT
+from crashloop.model.variants import BACKOFF_HOLDS_UP_OTHERS, FAILED_STARTS_COUNT, NEVER_RAN_BACKS_OFF
 
 
 class Lived(msgspec.Struct, frozen=True):
@@ -102,12 +102,14 @@ LONGEST_REQUEUE_S, REQUEUE_JITTER, TICK_S = 60.0, 0.5, 1.0
 """A pod with a container in backoff is tried again after what remains of its delay, or this, with their jitter, and a tick."""
 
 
-def retry_s(deviations: frozenset[str], beside: Iterable[tuple[float, float]]) -> float:
+def retry_s(deviations: frozenset[str], beside: Iterable[tuple[float, float]], failed_for_s: float = 0.0) -> float:
     """The longest time from when a start can succeed to the attempt that does.
 
     `beside`: the delays of the pod's other containers that have begun by then, as their ends, in seconds after that time,
-    and their lengths. The last attempt that failed may have been at any time of one.
+    and their lengths. The last attempt that failed may have been at any time of one. `failed_for_s`: from the first attempt on.
     """
+    if NEVER_RAN_BACKS_OFF in deviations:  # a delay is no longer than all before it together, and the first
+        return failed_for_s * (1 + REQUEUE_JITTER) + RETRY_S
     if BACKOFF_HOLDS_UP_OTHERS not in deviations:
         return RETRY_S
     longest_s = LONGEST_REQUEUE_S * (1 + REQUEUE_JITTER)

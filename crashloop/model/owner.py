@@ -37,7 +37,7 @@ class JobPod(msgspec.Struct, frozen=True, kw_only=True):
 
     phase: str
     exit_codes: tuple[int, ...] = ()
-    """Of its terminated containers."""
+    """Of its terminated containers, as far as podFailurePolicy looks at them."""
     restarts: int = 0
     """Those that count (`counted_restarts`), while it was active."""
 

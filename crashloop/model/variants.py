@@ -6,6 +6,7 @@ is a known deviation. deviations.yaml refers to these names; every function of t
 set and applies those that concern it.
 """
 
+from collections.abc import Mapping
 from typing import Self
 
 import msgspec
@@ -79,6 +80,8 @@ RESTART_ALL_COUNTS_EACH = "restart-all-counts-each-container"
 API_SERVER_DROPS_POLICIES = "api-server-drops-container-policies"
 REPLACES_AT_ONCE = "ended-pods-are-replaced-at-once"
 POD_START_MEASURED_TWICE = "pod-start-measured-twice"
+FIRST_RESTART_WAITS = "first-restart-waits"
+NEVER_RAN_BACKS_OFF = "failed-first-starts-back-off"
 
 VARIANTS: tuple[Variant, ...] = (
     Variant(
@@ -299,7 +302,24 @@ VARIANTS: tuple[Variant, ...] = (
     ),
 )
 
-_BY_NAME = {each.name: each for each in VARIANTS}
+IN_MOTION: Mapping[str, Variant] = {
+    "kubernetes/kubernetes#133472": Variant(
+        name=FIRST_RESTART_WAITS,
+        sentence="The first restart waits for the first delay as well; it was to be immediate.",
+        source="kubernetes/kubernetes#133472, #133577; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
+        since=(1, 38),
+    ),
+    "kubernetes/kubernetes#142033": Variant(
+        name=NEVER_RAN_BACKS_OFF,
+        sentence="A container that fails before it has ever run waits for exponential delays as well; it was to be tried again "
+        "after 10 s to 15 s.",
+        source="kubernetes/kubernetes#142032, #142033; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 doBackOff",
+        since=(1, 38),
+    ),
+}
+"""Rules that an open change of upstream's would bring, by that change: a kubelet newer than the model may follow either."""
+
+_BY_NAME = {each.name: each for each in (*VARIANTS, *IN_MOTION.values())}
 
 
 def variant(name: str) -> Variant:

@@ -300,7 +300,8 @@ def job_manifest(
         raise ValueError(f"scenario {scenario.name!r} has no Job")
     pod = pod_manifest(scenario, node=node, image=image, run=run, images=images, last_words=True)
     labels = pod["metadata"]["labels"]
-    on_codes = {"operator": "In", "values": sorted(job.fails_on)}
+    of = {} if job.fails_on_container is None else {"containerName": job.fails_on_container}
+    on_codes = {"operator": "In", "values": sorted(job.fails_on), **of}
     policy = {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": on_codes}]}} if job.fails_on else {}
     return {
         "apiVersion": "batch/v1",

@@ -25,6 +25,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, tag="job"):
     backoff_limit: int = 6
     fails_on: tuple[int, ...] = ()
     """Exit codes with the action FailJob in podFailurePolicy; none: no podFailurePolicy."""
+    fails_on_container: str | None = None
+    """The only container whose exit code that rule looks at; None: it looks at those of all."""
 
 
 def fault_of_job(job: Job, policy: RestartPolicy) -> str | None:

@@ -99,6 +99,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     only, so that its FAIL fails no run."""
     about_text: bool = False
     """About the arithmetic of a text: what is wrong is the text, and no kubelet is accused."""
+    moving: str = ""
+    """The open change of upstream's that would turn it round, a key of crashloop.model.variants.IN_MOTION."""
     evidence: str
     """The least evidence for a PASS, in one line."""
     state: State = State.JUDGED

@@ -141,6 +141,19 @@ class CompanyFault(Fault):
         "states that a container has not started after its own restart until its startup probe succeeds again",
         {"keeps_at_restart": "nothing"},
     )
+    STARTED_BEFORE_RESTART = (
+        "takes a container for started at its own restart that had started in the life before",
+        {"keeps_at_restart": "more"},
+    )
+    LEAST_THRESHOLD = (
+        "judges each probe by the least failureThreshold of its container's probes",
+        {"thresholds": "least"},
+    )
+    MOST_THRESHOLD = (
+        "judges each probe by the largest failureThreshold of its container's probes",
+        {"thresholds": "most"},
+    )
+    FAILURES_SHARED = "counts the failures of all probes of a container together", {"failures_shared": True}
     STARTED_BY_ANY_LIFE = (
         "states that a container has started whose startup probe succeeded before its restart",
         {"states_started": "by any life"},

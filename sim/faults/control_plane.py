@@ -71,6 +71,22 @@ class JobFault(Fault):
         {"job_reads_active_pods": True},
     )
     JOB_IGNORES_POLICY = "has a Job controller that does not heed podFailurePolicy", {"job_heeds_policy": False}
+    JOB_POLICY_FOR_ALL = (
+        "has a Job controller that applies a rule of podFailurePolicy which names a container to all of them",
+        {"job_names": "ignored"},
+    )
+    JOB_POLICY_BY_NAME_LOST = (
+        "has a Job controller that does not heed a rule of podFailurePolicy which names a container",
+        {"job_names": "lost"},
+    )
+    JOB_SKIPS_INIT_CODES = (
+        "has a Job controller that does not apply podFailurePolicy to init containers",
+        {"job_looks_at_init": "restarts"},
+    )
+    JOB_SKIPS_INIT_RESTARTS = (
+        "has a Job controller that does not count restarts of init containers",
+        {"job_looks_at_init": "codes"},
+    )
     JOB_ONE_MORE = "has a Job controller that lets one pod more fail than the limit", {"job_extra_failures": 1}
     JOB_ONE_FEWER = "has a Job controller that fails the Job one pod early", {"job_extra_failures": -1}
     JOB_NEVER_REPLACES = "has a Job controller that does not replace failed pods", {"job_replaces": False}

@@ -107,6 +107,11 @@ class DecisionFault(Fault):
         {"rules_gate_delays_sidecars": True},
     )
     EPHEMERAL_REPEATED = "restarts ephemeral containers", {"repeats_ephemeral": True}
+    EPHEMERAL_REPEATED_BESIDE = (
+        "restarts an ephemeral container that has exited once another container of its pod restarts",
+        {"repeats_ephemeral_beside": True},
+    )
+    EPHEMERAL_AWAITED = "ends a pod only once its ephemeral containers have ended", {"awaits_ephemerals": True}
     PROBES_IGNORED = "does not kill a container whose probe fails", {"heeds_probes": False}
     PROBE_FAILURES_ADD_UP = "counts probe failures that are not in a row", {"failures_add_up": True}
     PROBES_HALF_AS_OFTEN = "asks probes half as often as they say", {"probe_period_factor": 2}
@@ -228,6 +233,15 @@ class RestartFault(Fault):
     )
     RESIZE_RESTARTS_TWICE = "restarts a container whose resize asks for it twice", {"resize_restarts": "twice"}
     RESIZE_RESTARTS_ANY = "restarts a container whose resize does not ask for it", {"resize_restarts": "any"}
+    SIDECARS_RESTARTED_AT_END = "restarts a sidecar that exits while its pod ends", {"ending_restarts": "sidecars"}
+    CONTAINERS_RESTARTED_AT_END = (
+        "restarts a container under Always that exits while its pod ends",
+        {"ending_restarts": "regular"},
+    )
+    RULES_APPLIED_AT_END = (
+        "heeds restart rules of a container that exits while its pod ends",
+        {"ending_restarts": "ruled"},
+    )
     DELETED_RESTARTED = "restarts a container once while its pod is being deleted", {"restarts_deleted": True}
     DONE_REJECTED_AT_RESTART = (
         "rejects pods that have succeeded when it is restarted itself",
@@ -261,6 +275,28 @@ class RestartFault(Fault):
         "starts ephemeral containers a second time on RestartAllContainers",
         {"reset_repeats_ephemeral": True},
     )
+    RESET_FORGOTTEN_AT_RESTART = (
+        "leaves what had exited to RestartAllContainers when it is restarted itself meanwhile",
+        {"reset_at_restart": "forgotten"},
+    )
+    RESET_REPEATED_AT_RESTART = (
+        "starts an init container of a pod with such a rule again that runs when it is restarted itself",
+        {"reset_at_restart": "repeated"},
+    )
+    RESET_NOT_AWAITED_AT_RESTART = (
+        "does not await the init containers after RestartAllContainers once it was restarted itself",
+        {"reset_at_restart": "not awaited"},
+    )
+    RESET_NOT_OF_STATIC = "takes RestartAllContainers for Restart in static pods", {"static_resets": "none"}
+    RESET_OF_STATIC_SOURCE_ONLY = (
+        "restarts only the container that exited on RestartAllContainers in a static pod",
+        {"static_resets": "source"},
+    )
+    RESET_OF_STATIC_SKIPS_INIT = (
+        "leaves init containers out of RestartAllContainers in static pods",
+        {"static_resets": "regular"},
+    )
+    RESET_RUNS_HOOKS = "runs preStop hooks to their end on RestartAllContainers", {"reset_runs_hooks": True}
     RESET_LOSES_SANDBOX = "makes a new sandbox on RestartAllContainers", {"reset_keeps_sandbox": False}
     RESET_LOSES_LOGS = (
         "removes the logs of the instances that RestartAllContainers removes",

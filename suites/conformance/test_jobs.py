@@ -10,7 +10,7 @@ from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app
+from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app, init
 
 QUIET_S = 2.0
 
@@ -93,6 +93,40 @@ ALL_AT_ONCE = job(
     pod=ON_FAILURE,
     restarts=1,
 )
+
+BY_NAME = job(
+    "job-fails-on-one-of-its-containers",
+    Job(backoff_limit=1, fails_on=(42,), fails_on_container="app"),
+    app(runs((4, 0))),
+    app(runs((2, 42)), name="helper"),
+    pod=NEVER,
+)
+INIT_FAILS = job(
+    "job-fails-in-its-initialisation",
+    Job(backoff_limit=2, fails_on=(3,), fails_on_container="setup"),
+    init(runs((1, 3))),
+    app(runs((2, 0))),
+    pod=NEVER,
+)
+LIMIT_OF_INIT = job(
+    "job-limits-restarts-of-an-init-container",
+    Job(backoff_limit=3),
+    init(exits_with(1, times=3)),
+    app(runs((2, 0))),
+    pod=ON_FAILURE,
+)
+
+
+@requirement("JOB-9")
+def test_a_rule_that_names_a_container_looks_at_that_one_alone() -> Iterator[Scenario]:
+    yield BY_NAME
+    yield INIT_FAILS
+
+
+@requirement("JOB-10")
+def test_init_containers_count_like_any_other() -> Iterator[Scenario]:
+    yield INIT_FAILS
+    yield LIMIT_OF_INIT
 
 
 @requirement("JOB-1")

@@ -108,11 +108,47 @@ FAILS_TO_START = probed(
 )
 
 
-KILLED_AFTER_STARTING = probed(
-    "killed-after-starting",
-    held(Probe(kind=ProbeKind.STARTUP, pattern="FFFFS", failure_threshold=5), Probe(pattern="SSFFF")),
-    restarts={"app": 2},
+AFTER_STARTING = (Probe(kind=ProbeKind.STARTUP, pattern="FFFFS", failure_threshold=5), Probe(pattern="SSFFF"))
+KILLED_AFTER_STARTING = probed("killed-after-starting", held(*AFTER_STARTING), restarts={"app": 2})
+SIDECAR_KILLED_AFTER_STARTING = probed(
+    "sidecar-killed-after-starting",
+    Container(name="sidecar", kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=AFTER_STARTING),
+    held(),
+    restarts={"sidecar": 2},
 )
+CHANGED_AFTER_STARTING = PodScenario(
+    name="changed-after-starting",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            held(AFTER_STARTING[0]),
+            msgspec.structs.replace(held(AFTER_STARTING[0], name="resized"), restarts_on_resize=True),
+        )
+    ),
+    until=Until(restarts={"app": 1, "resized": 1}, quiet_s=8, at_most_s=QUICK_WATCH_S),
+    interventions=(
+        the.at(14, InterventionKind.CHANGE_IMAGE, container="app"),
+        the.at(14, InterventionKind.RESIZE, container="resized", cpu="20m"),
+    ),
+)
+EXITS_WITHOUT_THE_KUBELET = PodScenario(
+    name="exit-while-the-kubelet-is-away",
+    profile="max-1s",
+    pod=Pod(containers=(Container(program=runs((16, 1)), probes=AFTER_STARTING[:1]),)),
+    until=Until(restarts={"app": 1}, at_least_s=36, at_most_s=QUICK_WATCH_S),
+    interventions=(the.at(12, InterventionKind.RESTART_KUBELET, down_s=10.0),),
+)
+"""Its next life, which the next process of the kubelet starts, has not started before the fifth answer (k/k#141179)."""
+OF_THEIR_OWN_THRESHOLDS = probed(
+    "probes-of-their-own-thresholds",
+    held(
+        Probe(kind=ProbeKind.STARTUP, pattern="FFFFFS", failure_threshold=6),
+        Probe(pattern="SS" + "FFFS" * 4 + "FFFF", failure_threshold=4, timeout_s=5),
+        Probe(kind=ProbeKind.READINESS, pattern="SFSFFSS", failure_threshold=2, timeout_s=5),
+    ),
+    restarts={"app": 1},
+)
+"""Each probe has failures that are one too few for itself, and would be enough for another."""
 
 
 SUCCEEDS_IN_STARTING = probed(
@@ -166,9 +202,12 @@ def test_a_startup_probe_kills_as_well() -> Scenario:
 
 @requirement("OVH-3")
 def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
-    """Of the second, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
+    """Of the last, no stall makes answers late or the pod fail; the other probes have to wait for the startup probe."""
     yield FAILS_TO_START
     yield KILLED_AFTER_STARTING
+    yield SIDECAR_KILLED_AFTER_STARTING
+    yield CHANGED_AFTER_STARTING
+    yield EXITS_WITHOUT_THE_KUBELET
     yield SIDECAR_UNDER_NEVER
     yield SUCCEEDS_IN_STARTING
 
@@ -178,7 +217,15 @@ def test_a_container_has_started_when_it_runs_and_its_startup_probe_has_succeede
     yield the.MAX_2S
     yield FAILS_TO_START
     yield KILLED_AFTER_STARTING
+    yield SIDECAR_KILLED_AFTER_STARTING
+    yield CHANGED_AFTER_STARTING
+    yield EXITS_WITHOUT_THE_KUBELET
     yield SUCCEEDS_IN_STARTING
+
+
+@requirement("PROBE-40")
+def test_each_probe_goes_by_its_own_threshold() -> Scenario:
+    return OF_THEIR_OWN_THRESHOLDS
 
 
 def settled(name: str = "app", *, program: Program = HOLDS, **own: Any) -> Container:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.plan import Comparison, compared
 from crashloop.spec.pod import Action, Container, ContainerKind, Pod, restart_in, restart_not_in
-from crashloop.spec.program import HOLDS, Program, exits_with, runs
+from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
@@ -104,12 +106,65 @@ BESIDE_A_DELAY = PodScenario(
     until=Until(restarts={"app": 1, "crashing": 2}, at_most_s=150),
 )
 """It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
+OVER_KUBELET_RESTARTS = PodScenario(
+    name="restart-all-over-kubelet-restarts",
+    profile="max-1s",
+    pod=Pod(
+        containers=(
+            init(exits_with(0, after_s=6.0, times=3)),
+            app(runs((5, 42), (5, 42)), policy=NEVER, rules=RESTART_ALL),
+            app(HOLDS, name="neighbour"),
+        ),
+        restart_policy=NEVER,
+    ),
+    until=Until(restarts={"setup": 2, "app": 2, "neighbour": 2}, quiet_s=5, at_most_s=QUICK_WATCH_S),
+    interventions=(
+        the.after_restart(0, InterventionKind.RESTART_KUBELET),
+        the.after_restart(1, InterventionKind.RESTART_KUBELET, after_s=4.0),
+    ),
+)
+"""The kubelet goes while it removes containers, and while the init container of the next start-up runs."""
+IN_A_STATIC_POD = PodScenario(
+    name="restart-all-in-a-static-pod",
+    profile="max-2s",
+    owner=StaticPod(),
+    pod=Pod(
+        containers=(
+            init(exits_with(0, after_s=2.0, times=2)),
+            app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
+            app(HOLDS, name="neighbour"),
+        ),
+        restart_policy=NEVER,
+    ),
+    until=Until(restarts={"setup": 1, "app": 1, "neighbour": 1}, at_most_s=QUICK_WATCH_S),
+)
+WHILE_THE_POD_ENDS = PodScenario(
+    name="exits-while-the-pod-ends",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            init(runs((14, 1)), name="sidecar", policy=ALWAYS),
+            msgspec.structs.replace(
+                app(runs((13, 42)), policy=NEVER, rules=RESTART_ALL),
+                exit_code_on_term=KILLED,
+            ),
+            msgspec.structs.replace(app(runs((15, 1)), name="crashing", policy=ALWAYS), exit_code_on_term=KILLED),
+            Container(name="stubborn", exit_code_on_term=KILLED),
+        ),
+        grace_s=18,
+    ),
+    until=Until(at_least_s=36),
+    interventions=(the.at(8, InterventionKind.DELETE_POD),),
+)
+"""Its deletion gives it from 8 s to 26 s; what ignores SIGTERM goes on, and ends by itself."""
 
 
 @requirement("RAC-1")
 def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Scenario]:
     yield EVERY_KIND
     yield TWICE
+    yield OVER_KUBELET_RESTARTS
+    yield IN_A_STATIC_POD
 
 
 @requirement("RAC-2")
@@ -121,6 +176,8 @@ def test_pod_sandbox_address_and_volumes_are_kept() -> Scenario:
 def test_init_containers_run_again_first() -> Iterator[Scenario]:
     yield EVERY_KIND
     yield BY_INIT
+    yield OVER_KUBELET_RESTARTS
+    yield IN_A_STATIC_POD
 
 
 @requirement("RAC-4")
@@ -215,13 +272,14 @@ WITHOUT_GRACE = PodScenario(
     pod=Pod(
         containers=(
             msgspec.structs.replace(app(runs((6, 42), (3, 0)), policy=NEVER, rules=RESTART_ALL), post_start=True),
-            Container(name="stubborn", program=HOLDS, exit_code_on_term=137, post_start=True),
+            Container(name="stubborn", program=HOLDS, exit_code_on_term=KILLED, post_start=True, pre_stop_s=14),
         ),
         restart_policy=NEVER,
         grace_s=30,
     ),
     until=Until(restarts={"stubborn": 1}, exits={"app": 2}, at_most_s=QUICK_WATCH_S),
 )
+"""A hook before its end would take as long as 14 s."""
 
 
 @requirement("RAC-20")
@@ -232,3 +290,8 @@ def test_what_heeds_no_sigterm_is_ended_without_the_grace_period_of_its_pod() ->
 @requirement("RAC-21")
 def test_hooks_run_again_after_a_restart_of_all() -> Scenario:
     return WITHOUT_GRACE
+
+
+@requirement("RAC-22")
+def test_nothing_starts_again_while_a_pod_ends() -> Scenario:
+    return WHILE_THE_POD_ENDS

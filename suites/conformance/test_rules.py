@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Action, Pod, RestartPolicy, restart_in, restart_not_in
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, RestartPolicy, restart_in, restart_not_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -228,12 +228,13 @@ def test_a_restart_by_rule_stays_in_place() -> Iterator[Scenario]:
 
 @requirement("RULES-20")
 def test_a_pod_runs_on_while_one_of_its_containers_runs() -> Iterator[Scenario]:
-    """A sidecar neither keeps it running nor decides how it ends."""
+    """Neither a sidecar nor an ephemeral container keeps it running or decides how it ends."""
     yield the.FAILS_THEN_SUCCEEDS
     yield ending(
         "one-finished-one-working",
         app(runs((1, 1)), name="keystone", policy=NEVER),
         app(runs((15, 0)), name="worker", policy=NEVER),
+        Container(name="debug", kind=ContainerKind.EPHEMERAL),
         pod=NEVER,
         exits={"keystone": 1, "worker": 1},
         phase="Failed",

@@ -226,4 +226,5 @@ def test_a_start_that_failed_does_not_lengthen_the_delay() -> Scenario:
 @requirement("BACKOFF-21")
 def test_an_ephemeral_container_is_not_restarted() -> Scenario:
     debug = Container(name="debug", kind=ContainerKind.EPHEMERAL, program=exits_with(1))
-    return ending("ephemeral-container", app(HOLDS), debug, pod=ALWAYS, exits={"debug": 1}, phase="Running")
+    crashing = app(exits_with(1, times=4), name="crashing")
+    return ending("ephemeral-container", app(HOLDS), crashing, debug, pod=ALWAYS, exits={"debug": 1}, phase="Running")

@@ -95,6 +95,8 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RULES-42",
         "RULES-43",
         "VAL-14",
+        "JOB-9",
+        "JOB-10",
         "OVH-18",
         "OVH-22",
         "PROBE-1",
@@ -130,6 +132,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "PROBE-34",
         "PROBE-37",
         "PROBE-38",
+        "PROBE-40",
         "X-6",
         "X-10",
         "X-13",
@@ -138,6 +141,7 @@ def test_only_what_no_text_names_rests_on_the_source() -> None:
         "RAC-17",
         "RAC-18",
         "RAC-19",
+        "RAC-22",
     ]
 
 
