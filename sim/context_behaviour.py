@@ -289,6 +289,10 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     awaits_ephemerals: bool = False
     """A pod ends only once its ephemeral containers have."""
 
+    # The generation of a pod's spec (statements.py)
+    generation_named: str = "newest"
+    """What a status says: newest, none, first, ahead (by the restarts), or until a restart (then the first again)."""
+
     # Hooks that fail (kubelet.py, policy.py, backoff.py)
     kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)
     """How long after its hook has failed a container is killed, at the first start and at each later one; None: never."""

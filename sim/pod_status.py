@@ -13,7 +13,7 @@ from typing import Any
 from crashloop.spec.program import KILLED
 from sim.behaviour import Behaviour
 from sim.instance import InstanceState, PodView, SimulatedInstance
-from sim.pod import SimPod, stamp
+from sim.pod import IMAGE, RESOURCES, SimPod, stamp
 from sim.pod_actions import restarts
 from sim.policy import Policies
 
@@ -64,6 +64,17 @@ def _ran_out_of_memory(instance: SimulatedInstance, behaviour: Behaviour, is_las
         "not in the last state": truth and not is_last,
         "every exit with 137": instance.exit_code == KILLED,
     }[behaviour.states_out_of_memory]
+
+
+def generation(pod: SimPod, behaviour: Behaviour) -> int:
+    """Of the pod's spec as it is; a faulty kubelet names another, or none."""
+    images, resources = pod.images.values(), pod.resources.values()
+    changes = (
+        sum(each != IMAGE for each in images) + sum(each != RESOURCES for each in resources) + bool(pod.ephemerals)
+    )
+    restarts = sum(pod.numbers.values())
+    named = {"none": -1, "first": 0, "ahead": changes + restarts, "until a restart": 0 if restarts else changes}
+    return 1 + named.get(behaviour.generation_named, changes)
 
 
 TERMINAL = ("Succeeded", "Failed")

@@ -12,7 +12,7 @@ from sim.behaviour import Behaviour, S
 from sim.instance import InstanceState, PodView, SimulatedInstance
 from sim.pod import SimPod, stamp
 from sim.pod_actions import reset_source, restarts
-from sim.pod_status import ENDED, READY_TYPES, TERMINAL, PodConditions, State, stated_phase, terminated
+from sim.pod_status import ENDED, READY_TYPES, TERMINAL, PodConditions, State, generation, stated_phase, terminated
 from sim.policy import Policies
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
@@ -142,6 +142,7 @@ class Statements:
             "startTime": stamp(self._start_ns()),
             "conditions": conditions,
             "podIP": self._address(),
+            "observedGeneration": generation(pod, behaviour),
             **statuses,
             "ephemeralContainerStatuses": [
                 self._container(each, view, behaviour) for each in pod.ephemerals if view.newest(each.name)

@@ -25,7 +25,7 @@ from crashloop.model.after_restart import counts_anew
 from crashloop.model.pod_status import WAITING_REASON, shows_by_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
-from crashloop.restarts.outages import may_lag_ns, settled_ns
+from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.intervention import InterventionKind
@@ -305,3 +305,36 @@ def _shows_by_s(case: Case, delay: Restart) -> float | None:
 def _label(state: ContainerState) -> str:
     """As kubectl shows it: the reason, or Running."""
     return "Running" if state.kind == "running" else state.reason
+
+
+SPEC_CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
+"""Each makes another generation of the pod's spec."""
+SEEN_WITHIN_NS = 3_000_000_000
+"""From a change of the spec to the status of a kubelet that has seen it."""
+
+
+@checker(
+    "observed-generation", Need("statuses", 3, "status"), Need("changes", 0, "change", "of the spec"), watch="a status"
+)
+def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
+    """A status that a kubelet has written MUST name the generation of the pod's spec, once it can have seen it, none beyond.
+
+    A deletion makes another generation too, as ephemeral containers do.
+    """
+    changes = [each.t_ns for each in case.recording.interventions if each.ok and each.data.action in SPEC_CHANGES]
+    seen["changes"] += len(changes)
+    added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
+    for pod in case.pods:
+        before = 0
+        for each in (status for status in pod.statuses if status.containers):
+            seen["statuses"] += 1
+            lag_ns = max(SEEN_WITHIN_NS, may_be_old_ns(case, each.t_ns))
+            least = max(before, 1 + sum(t_ns + lag_ns < each.t_ns for t_ns in changes))
+            most = 1 + sum(t_ns - lag_ns < each.t_ns for t_ns in changes) + added + (each.deletion_ns is not None)
+            named = "none" if each.generation is None else each.generation
+            due = f"{least}" if least == most else f"{least} to {most}"
+            if each.generation is None or not least <= each.generation <= most:
+                yield fail(
+                    f"the generation that a status names is {named} {at_lines([each.line])}; {due} was due.", each.line
+                )
+            before = max(before, each.generation or 0)

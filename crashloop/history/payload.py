@@ -328,6 +328,7 @@ class PodConditionData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rena
 class PodStatusData(msgspec.Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """PodStatus, as far as it is judged."""
 
+    observed_generation: int | None = None
     phase: str = ""
     reason: str = ""
     start_time: str | None = None

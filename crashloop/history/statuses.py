@@ -83,6 +83,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Whether ContainersReady has the reason that the pod has ended or is being ended, as after its deadline."""
     initialized: bool | None = None
     """Condition Initialized; None without it."""
+    generation: int | None = None
+    """observedGeneration: the generation of the pod's spec that it is about; None: it does not say."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -110,6 +112,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         None if containers_ready is None else _ns(containers_ready.last_transition_time),
         containers_ready is not None and containers_ready.reason in _ENDING,
         _is_true(conditions.get(INITIALIZED)),
+        status.observed_generation,
     )
 
 

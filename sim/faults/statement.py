@@ -148,6 +148,15 @@ class StatementFault(Fault):
     BACK_OFF_EVENT_MISSING = "has no Event of a delay", {"back_off_event_ns": None}
     MESSAGE_TWICE = "states twice the delay in the message of a waiting container", {"message_factor": 2.0}
 
+    # The generation of a pod's spec
+    GENERATION_NOT_NAMED = "names no generation in a status", {"generation_named": "none"}
+    GENERATION_STAYS = "names the first generation of a pod's spec in each status", {"generation_named": "first"}
+    GENERATION_AHEAD = "counts restarts as generations of a pod's spec", {"generation_named": "ahead"}
+    GENERATION_FALLS = (
+        "names the first generation of a pod's spec again once a container was restarted",
+        {"generation_named": "until a restart"},
+    )
+
 
 class MetricsFault(Fault):
     """What the kubelet states in numbers."""

@@ -133,12 +133,12 @@ CHANGED_AFTER_STARTING = PodScenario(
 )
 EXITS_WITHOUT_THE_KUBELET = PodScenario(
     name="exit-while-the-kubelet-is-away",
-    profile="max-1s",
+    profile="max-gate-off",
     pod=Pod(containers=(Container(program=runs((16, 1)), probes=AFTER_STARTING[:1]),)),
-    until=Until(restarts={"app": 1}, at_least_s=36, at_most_s=QUICK_WATCH_S),
+    until=Until(restarts={"app": 1}, at_least_s=33, at_most_s=QUICK_WATCH_S),
     interventions=(the.at(12, InterventionKind.RESTART_KUBELET, down_s=10.0),),
 )
-"""Its next life, which the next process of the kubelet starts, has not started before the fifth answer (k/k#141179)."""
+"""Its next life has not started before the fifth answer (kubernetes/kubernetes#141179)."""
 OF_THEIR_OWN_THRESHOLDS = probed(
     "probes-of-their-own-thresholds",
     held(
@@ -221,6 +221,12 @@ def test_a_container_has_started_when_it_runs_and_its_startup_probe_has_succeede
     yield CHANGED_AFTER_STARTING
     yield EXITS_WITHOUT_THE_KUBELET
     yield SUCCEEDS_IN_STARTING
+
+
+@requirement("RULES-44")
+def test_the_status_names_the_generation_that_the_kubelet_has_seen() -> Iterator[Scenario]:
+    yield CHANGED_AFTER_STARTING
+    yield the.MAX_2S
 
 
 @requirement("PROBE-40")

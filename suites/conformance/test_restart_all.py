@@ -108,7 +108,7 @@ BESIDE_A_DELAY = PodScenario(
 """It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
 OVER_KUBELET_RESTARTS = PodScenario(
     name="restart-all-over-kubelet-restarts",
-    profile="max-1s",
+    profile="max-11s",
     pod=Pod(
         containers=(
             init(exits_with(0, after_s=6.0, times=3)),

@@ -164,3 +164,14 @@ def test_a_job_that_completes_with_one_of_two_pods_is_a_fail() -> None:
     assert told(checked("job-ends", history)) == [
         f"FAIL: the Job was said to be Complete (history line {line}); with 0 failed pods it was to go on."
     ]
+
+
+def test_a_rule_that_names_a_container_is_none_for_another() -> None:
+    """The code is that of the only container, "app"."""
+    for named, due in (("app", True), ("helper", False)):
+        job = Job(backoff_limit=1, fails_on=(3,), fails_on_container=named)
+        history = says(fails(History(scenario(job, 3)), 1.0), 3.0, "Failed", "PodFailurePolicy", failed=1).ends(20)
+        line = history.line_of(Kind.JOB)
+        accused = f"FAIL: the Job was said to be Failed (PodFailurePolicy) (history line {line}); "
+        due_otherwise = [f"{accused}with 1 failed pod it was to go on."]
+        assert told(checked("job-ends", history)) == ([] if due else due_otherwise)

@@ -311,3 +311,39 @@ def test_only_the_variants_that_an_entry_names_explain_anything() -> None:
     history = long_run((638, 639, 1), (650, None, 0))
     assert on_long_run(history, other).deviation is None
     assert on_long_run(history, in_company).deviation == "counter-collected"
+
+
+FIRST_WAITS = ((0.5, 1.5, 1), (11.7, 12.7, 1), (33.0, None, 0))
+"""The first restart comes after 10.2 s, as kubernetes/kubernetes#133472 asks for, and the second after 20.3 s."""
+
+
+def on_the_default_curve(*lives: tuple[float, float | None, int], version: str = "1.38.0") -> Verdict:
+    stock = scenario(app(exits_with(1, times=2)), profile=STOCK, until=Until(restarts={"app": 2}), mode=Mode.ANNOTATED)
+    history = History(stock).lives("app", *lives).pokes(0.5, 60).ends(60)
+    return judge(question(history, "delays", profile=STOCK, version=version, min_delays=1))
+
+
+@pytest.mark.parametrize("version", ["1.38.0", "1.38.0-alpha.0"])
+def test_what_an_open_change_explains_is_no_fail_on_the_default_curve(version: str) -> None:
+    verdict = on_the_default_curve(*FIRST_WAITS, version=version)
+    assert (verdict.outcome, verdict.findings) == (Outcome.PASS, ())
+    assert verdict.facts["upstream_change"] == "kubernetes/kubernetes#133472"
+
+
+def test_the_rule_of_today_is_no_fail_on_the_default_curve_either() -> None:
+    verdict = judge(question(good(), "first-restart-free", version="1.38.0"))
+    assert (verdict.outcome, "upstream_change" in verdict.facts) == (Outcome.PASS, False)
+
+
+def test_what_no_change_explains_is_a_fail_on_the_default_curve() -> None:
+    verdict = on_the_default_curve((0.5, 1.5, 1), (11.7, 12.7, 1), (18.0, None, 0))
+    assert (verdict.outcome, "upstream_change" in verdict.facts) == (Outcome.FAIL, False)
+
+
+def test_an_open_change_explains_nothing_of_a_kubelet_that_the_model_knows() -> None:
+    assert on_the_default_curve(*FIRST_WAITS, version="1.37.1").outcome is Outcome.FAIL
+
+
+def test_a_deviation_that_is_gone_from_a_newer_kubelet_is_no_fail() -> None:
+    verdict = on_long_run(long_run((646.5, 647.5, 1), (668, None, 0)), COLLECTED, version="1.38.0")
+    assert not any("is gone" in each for each in verdict.findings)

@@ -1,7 +1,11 @@
-"""A node that ends a pod, for want of disk or memory, owes it nothing any more, and no checker accuses it of that."""
+"""A node that ends a pod owes it nothing any more, and no checker accuses it of that; it starts nothing of it again."""
 
 import pytest
 
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.program import KILLED, runs
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, OF_PODS, checked, told
 from suites.selftest.kit.histories import History
@@ -41,3 +45,39 @@ def test_a_pod_that_fails_for_no_such_reason_is_accused() -> None:
 def test_the_final_phase_says_who_ended_the_pod() -> None:
     (finding,) = told(checked("pod-phase", ended_after_restart_2("Evicted")))
     assert finding.startswith("INCONCLUSIVE: the node ended the pod itself, reason Evicted (history line ")
+
+
+def deleted(*lives: tuple[float, float | None, int]) -> History:
+    """A pod with a grace period that is deleted at 5 s, whose container ignores SIGTERM."""
+    pod = Pod(containers=(Container(program=runs((10, 1)), exit_code_on_term=KILLED),), grace_s=20)
+    watched = PodScenario(name="deleted", profile="max-2s", pod=pod, until=Until(at_least_s=40))
+    return History(watched).lives("app", *lives).intervention(5, "delete-pod").ends(40)
+
+
+def test_what_exits_while_its_pod_ends_stays_down() -> None:
+    answer = checked("no-start-at-end", deleted((1.0, 11.0, 1)))
+    assert told(answer) == []
+    assert answer.facts == {"exits": 1}
+
+
+def test_a_start_while_the_pod_ends_is_a_fail() -> None:
+    history = deleted((1.0, 11.0, 1), (12.0, None, 0))
+    line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
+    assert told(checked("no-start-at-end", history)) == [
+        f'FAIL: instance 1 of "app" was started 6.9 s after its pod began to end (history line {line}); nothing was to.'
+    ]
+
+
+def test_a_start_that_was_under_way_at_the_deletion_is_none_of_its_end() -> None:
+    assert told(checked("no-start-at-end", deleted((1.0, 4.0, 1), (5.5, 15.5, 1)))) == []
+
+
+def test_a_start_that_the_host_held_up_is_inconclusive() -> None:
+    history = deleted((1.0, 4.0, 1), (12.0, 22.0, 1)).stall(4.5, 11.9)
+    assert checked("no-start-at-end", history).outcome is Outcome.INCONCLUSIVE
+
+
+def test_only_what_ends_by_itself_shows_that_nothing_starts() -> None:
+    assert told(checked("no-start-at-end", deleted((1.0, 25.0, KILLED)))) == [
+        "INCONCLUSIVE: 0 exits of what ended by itself while its pod did seen, 1 needed: the scenario was complete."
+    ]

@@ -1,6 +1,10 @@
-"""A resize that requires a restart brings one, and no more."""
+"""A resize that requires a restart brings one, and no more; statuses name the generation of the spec that it makes."""
+
+import re
+from typing import Any
 
 import msgspec
+import pytest
 
 from crashloop.history.event import Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
@@ -98,3 +102,39 @@ def test_a_container_that_begins_after_its_resize_is_inconclusive() -> None:
     assert told(checked("resize-restart", made)) == [
         f'INCONCLUSIVE: "app" had not begun when it was resized (history line {line}).'
     ]
+
+
+def naming(*generations: tuple[float, int | None]) -> History:
+    """What statuses name before and after a resize at 8 s."""
+    made = (
+        History(RESIZED)
+        .lives("app", (0.5, None, 0), status=False)
+        .intervention(8, "resize", container="app", cpu="20m")
+    )
+    for at_s, named in generations:
+        more: dict[str, Any] = {} if named is None else {"observedGeneration": named}
+        made.status(at_s, {"app": made.running("app", 0, 0.5)}, **more)
+    return made.ends(60)
+
+
+def test_a_status_names_the_generation_of_the_spec() -> None:
+    answer = checked("observed-generation", naming((1, 1), (9, 1), (12, 2), (50, 2)))
+    assert told(answer) == []
+    assert answer.facts == {"statuses": 4, "changes": 1}
+
+
+@pytest.mark.parametrize(
+    ("named", "number", "due"),
+    [
+        pytest.param(((1, 1), (50, None)), "none", "2", id="none"),
+        pytest.param(((1, 1), (2, 1), (50, 1)), "1", "2", id="the-first-for-ever"),
+        pytest.param(((1, 1), (2, 1), (50, 3)), "3", "2", id="one-too-many"),
+        pytest.param(((1, 1), (9, 2), (10, 1)), "1", "2", id="one-that-was-before"),
+    ],
+)
+def test_another_generation_is_a_fail(named: tuple[tuple[float, int | None], ...], number: str, due: str) -> None:
+    found = told(checked("observed-generation", naming(*named)))
+    assert len(found) == 1
+    assert re.fullmatch(
+        rf"FAIL: the generation that a status names is {number} \(history line \d+\); {due} was due\.", found[0]
+    )

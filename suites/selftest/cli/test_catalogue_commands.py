@@ -91,3 +91,10 @@ def test_what_this_suite_bounds_itself_and_what_fails_no_run_is_said() -> None:
     assert "ours: no text names a number" in printed("explain", "rules-29")
     assert "report only" not in printed("explain", "rules-29")
     assert "report only: a FAIL fails no run" in printed("explain", "ovh-11")
+
+
+def test_a_requirement_that_an_open_change_would_turn_round_says_so() -> None:
+    text = " ".join(printed("explain", "backoff-4").split())
+    assert "kubernetes/kubernetes#133472 is open. The first restart waits for the first delay as well" in text
+    assert "may do either" in text
+    assert "is open" not in printed("explain", "backoff-1")

@@ -16,6 +16,7 @@ from crashloop.model.pod_status import KnownState, StateKind, most_start_samples
 from crashloop.model.prediction import kubelet_rejects, predict
 from crashloop.model.restart import decide
 from crashloop.model.variants import (
+    IN_MOTION,
     RESTART_ALL_STALLS,
     RESTART_ALL_WITHOUT_BACKOFF,
     TWO_FREE_AFTER_KILLS,
@@ -24,6 +25,7 @@ from crashloop.model.variants import (
     require_known,
     variant,
 )
+from crashloop.requirements import load_requirements
 from crashloop.spec.control_plane import ControlPlane
 from crashloop.spec.pod import Action, Container, ContainerKind, Pod, Probe, RestartPolicy, restart_in
 from crashloop.spec.profile import (
@@ -34,7 +36,7 @@ from crashloop.spec.profile import (
     KubeletProfile,
 )
 from crashloop.spec.scenario import Mode, PodScenario, Until
-from crashloop.spec.version import KubernetesVersion
+from crashloop.spec.version import RELEASES, KubernetesVersion
 
 V1_37 = KubernetesVersion(1, 37, 1)
 NEVER = RestartPolicy.NEVER
@@ -185,3 +187,21 @@ def test_unknown_names_are_refused() -> None:
     require_known(frozenset({TWO_FREE_AFTER_KILLS}))
     with pytest.raises(ValueError, match=r"unknown deviation variants \['typo'\]"):
         require_known(frozenset({"typo"}))
+
+
+def test_a_rule_in_motion_holds_in_no_release_that_the_model_knows() -> None:
+    for turned in IN_MOTION.values():
+        assert not any(turned.holds_in(KubernetesVersion(*release, 0)) for release in RELEASES)
+        assert turned.name not in as_shipped(KubernetesVersion(1, 38))
+
+
+def test_each_rule_in_motion_changes_what_the_model_says() -> None:
+    first, never_ran = (each.name for each in IN_MOTION.values())
+    once = delays_of(Lived(0, 1))
+    assert once(frozenset({first})) != once(frozenset())
+    assert retry_s(frozenset({never_ran}), (), 33.0) > retry_s(frozenset(), (), 33.0)
+
+
+def test_what_is_in_motion_is_named_by_the_requirements_that_it_turns_round() -> None:
+    moving = {each.moving for each in load_requirements().values()} - {""}
+    assert moving == IN_MOTION.keys()

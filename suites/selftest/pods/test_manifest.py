@@ -252,3 +252,15 @@ def test_lives_leave_their_names_in_the_pods_of_a_recording_only() -> None:
     assert words(manifest()) == [[], [], []]
     recorded = pod_manifest(RICH, node="worker", image="localhost/program:1", run="run-1", last_words=True)
     assert words(recorded) == [["words=/dev/termination-log"], [], ["words=/dev/termination-log"]]
+
+
+def test_the_rule_of_a_job_names_the_container_that_it_looks_at() -> None:
+    pod = Pod(containers=(Container(),), restart_policy=RestartPolicy.NEVER)
+
+    def rule(job: Job) -> Any:
+        owned = PodScenario(name="s", profile="stock", pod=pod, until=Until(), owner=job)
+        made: dict[str, Any] = job_manifest(owned, node="node", image="i", run="r")["spec"]
+        return made["podFailurePolicy"]["rules"][0]["onExitCodes"]
+
+    assert rule(Job(fails_on=(42,), fails_on_container="app"))["containerName"] == "app"
+    assert "containerName" not in rule(Job(fails_on=(42,)))
