@@ -11,7 +11,7 @@ from crashloop.checks.checker import Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, inconclusive
 from crashloop.history.recording import JobReport, PodHistory
 from crashloop.history.statuses import StatusReport
-from crashloop.model.owner import JobEnd, JobPod, counted_restarts, job_end, replacement_s
+from crashloop.model.owner import JobEnd, JobPod, counted_restarts, is_past_limit, job_end, replacement_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran
@@ -62,13 +62,20 @@ def _seen_by_controller(case: Case, pod: PodHistory, before_line: float) -> JobP
     if not said:
         return JobPod(phase="")
     last = said[-1]
-    of = None if case.scenario.job is None else case.scenario.job.fails_on_container
+    job, policy = case.scenario.job, case.scenario.pod.restart_policy
+    of = None if job is None else job.fails_on_container
     looked_at = [each.state for name, each in last.containers.items() if of in (None, name)]
     ended = [each.exit_code for each in looked_at if each.exit_code is not None]
     active = [each for each in said if not _has_ended(each)]
     counts = [{name: one.restart_count for name, one in each.containers.items()} for each in active]
     counted = [counted_restarts(case.scenario.pod, each, case.prediction.deviations) for each in counts]
-    return JobPod(phase=last.phase, exit_codes=tuple(ended), restarts=max(counted, default=0))
+    reached_ns = [
+        each.t_ns for each, number in zip(active, counted, strict=True) if job and is_past_limit(job, policy, number)
+    ]
+    # A controller that had the time to act has deleted it: what it comes to after that does not count.
+    was_due = bool(reached_ns) and last.t_ns - reached_ns[0] > REACTS_WITHIN_S * 1e9 + may_be_old_ns(case, last.t_ns)
+    phase = active[-1].phase if was_due else last.phase
+    return JobPod(phase=phase, exit_codes=tuple(ended), restarts=max(counted, default=0))
 
 
 def _has_ended(status: StatusReport) -> bool:

@@ -57,6 +57,11 @@ class JobEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How many it has made."""
 
 
+def is_past_limit(job: Job, policy: RestartPolicy, restarts: int) -> bool:
+    """Whether a Job fails by so many restarts of an active pod."""
+    return policy is RestartPolicy.ON_FAILURE and restarts >= max(1, job.backoff_limit)
+
+
 def job_end(job: Job, policy: RestartPolicy, pods: Sequence[JobPod]) -> JobEnd | None:
     """How a Job ends with these pods, in order of creation; None while it goes on. `policy` is the pods'."""
     failed = succeeded = 0
@@ -64,11 +69,11 @@ def job_end(job: Job, policy: RestartPolicy, pods: Sequence[JobPod]) -> JobEnd |
         succeeded += pod.phase == SUCCEEDED
         if succeeded == job.parallelism:
             return JobEnd(end="Complete", failed=failed, succeeded=succeeded, pods=number)
-        is_past_limit = policy is RestartPolicy.ON_FAILURE and pod.restarts >= max(1, job.backoff_limit)
-        failed += pod.phase == FAILED or is_past_limit
+        has_reached = is_past_limit(job, policy, pod.restarts)
+        failed += pod.phase == FAILED or has_reached
         if pod.phase == FAILED and set(pod.exit_codes) & set(job.fails_on):
             return _failed_job(job, pods, "PodFailurePolicy", number)
-        if is_past_limit or failed > job.backoff_limit:
+        if has_reached or failed > job.backoff_limit:
             return _failed_job(job, pods, "BackoffLimitExceeded", number)
     return None
 

@@ -175,3 +175,18 @@ def test_a_rule_that_names_a_container_is_none_for_another() -> None:
         accused = f"FAIL: the Job was said to be Failed (PodFailurePolicy) (history line {line}); "
         due_otherwise = [f"{accused}with 1 failed pod it was to go on."]
         assert told(checked("job-ends", history)) == ([] if due else due_otherwise)
+
+
+def test_a_job_that_completes_long_after_its_limit_was_reached_is_a_fail() -> None:
+    limited = scenario(Job(backoff_limit=1), 42, 0, policy=ON_FAILURE, restarts=1)
+
+    def completed(at_s: float) -> list[str]:
+        history = History(limited).lives("app", (1.0, 2.0, 42), (2.5, at_s, 0), status=False)
+        history.status(2.8, {"app": history.running("app", 1, 2.5)})
+        history.status(at_s + 0.2, {"app": history.exited("app", 1, 2.5, at_s, 0)}, phase="Succeeded")
+        return told(checked("job-ends", says(history, at_s + 1, "Complete", succeeded=1).ends(at_s + 30)))
+
+    assert completed(4.0) == []
+    (finding,) = completed(80.0)
+    assert finding.startswith("FAIL: the Job was said to be Complete, 0 failed and 1 succeeded (history line ")
+    assert finding.endswith("; Failed (BackoffLimitExceeded), 1 failed and 0 succeeded were due.")
