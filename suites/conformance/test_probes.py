@@ -108,7 +108,10 @@ FAILS_TO_START = probed(
 )
 
 
-AFTER_STARTING = (Probe(kind=ProbeKind.STARTUP, pattern="FFFFS", failure_threshold=5), Probe(pattern="SSFFF"))
+AFTER_STARTING = (
+    Probe(kind=ProbeKind.STARTUP, pattern="FFFFS", failure_threshold=5),
+    Probe(pattern="SSFFF", handler=Handler.HTTP),
+)
 KILLED_AFTER_STARTING = probed("killed-after-starting", held(*AFTER_STARTING), restarts={"app": 2})
 SIDECAR_KILLED_AFTER_STARTING = probed(
     "sidecar-killed-after-starting",
@@ -143,8 +146,8 @@ OF_THEIR_OWN_THRESHOLDS = probed(
     "probes-of-their-own-thresholds",
     held(
         Probe(kind=ProbeKind.STARTUP, pattern="FFFFFS", failure_threshold=6),
-        Probe(pattern="SS" + "FFFS" * 4 + "FFFF", failure_threshold=4, timeout_s=5),
-        Probe(kind=ProbeKind.READINESS, pattern="SFSFFSS", failure_threshold=2, timeout_s=5),
+        Probe(pattern="SS" + "FFFS" * 3 + "FFFF", failure_threshold=4, timeout_s=5, handler=Handler.HTTP),
+        Probe(kind=ProbeKind.READINESS, pattern="SFSFFSS", failure_threshold=2, timeout_s=5, handler=Handler.HTTP),
     ),
     restarts={"app": 1},
 )
