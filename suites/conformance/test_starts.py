@@ -179,7 +179,7 @@ def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
     yield PodScenario(
         name="deleted-without-a-kubelet",
         profile="max-1s",
-        pod=Pod(containers=(app(HOLDS), app(exits_with(1, times=40), name="crashing"), stubborn), grace_s=10),
+        pod=Pod(containers=(app(HOLDS), app(exits_with(1, times=8), name="crashing"), stubborn), grace_s=10),
         until=Until(at_least_s=60),
         interventions=(
             at(5, InterventionKind.RESTART_KUBELET, down_s=4, wait=False),

@@ -214,7 +214,10 @@ class History:
         for name, state in self._states.items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
-        data = {"resource_version": "1", "status": {"phase": phase, "reason": reason, **of_kind, **more}}
+        data = {
+            "resource_version": "1",
+            "status": {"phase": phase, "reason": reason, "observedGeneration": 1} | of_kind | more,
+        }
         return self.add(at_s, Channel.API, Kind.STATUS, data, pod=True)
 
     def counts(self, at_s: float, container: str, restart_count: int, *, phase: str = "Running") -> Self:
