@@ -45,7 +45,7 @@ def test_a_command_without_its_extra_names_it(core: Installed) -> None:
     assert status == ExitCode.ERROR
     assert output == (
         "crashloop: this command needs 'pytest', which is not installed.\n"
-        "Install the wheel with the extra [run]: docs/troubleshooting.md.\n"
+        "Install the wheel with the extra [run]: pip install 'crashloop[run] @ ADDRESS-OF-THE-WHEEL'.\n"
     )
 
 

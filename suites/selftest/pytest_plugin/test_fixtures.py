@@ -105,7 +105,7 @@ def test_an_extra_that_is_not_installed_is_named() -> None:
         plain_errors(wanting)()
     assert str(caught.value) == (
         "this fixture needs 'pytest_kubernetes', which is not installed.\n"
-        "Install the wheel with the extra [run]: docs/troubleshooting.md."
+        "Install the wheel with the extra [run]: pip install 'crashloop[run] @ ADDRESS-OF-THE-WHEEL'."
     )
 
 
