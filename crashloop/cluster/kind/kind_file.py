@@ -24,7 +24,6 @@ API_VERSION = "kind.x-k8s.io/v1alpha4"
 POD_SUBNET = "10.244.0.0/16"
 """kind's own default."""
 NODE_BITS = 24
-CONTROL_PLANE_ROLE = "control-plane"
 OWN_PATHS = ("/crashloop", "/etc/cni/net.d", "/usr/bin/kubelet", "/kind/manifests/default-storage.yaml")
 """What a run mounts into nodes."""
 OF_PROFILES = ("crashLoopBackOff", "featureGates")

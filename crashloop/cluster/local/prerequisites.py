@@ -120,6 +120,7 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
     cgroups = cgroup_host() if linux else CgroupHost(version=2, mounts=())
     cores, memory_available = room(cgroups)
     existing = _existing(state_dir)
+    real, kinds = existing.resolve(), {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
     programs = [folder for folder in (_existing(cache_dir),) if os.statvfs(folder).f_flag & os.ST_NOEXEC]
     return HostFacts(
         system=sys.platform,
@@ -135,7 +136,7 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
         links=try_links() if linux and root else "",
         overlay=file_system("overlay"),
         release=platform.release(),
-        state_filesystem=filesystem_of(existing.resolve(), _text_or_nothing(Path("/proc/self/mountinfo"))),
+        state_filesystem=next((kinds[str(each)] for each in (real, *real.parents) if str(each) in kinds), ""),
         state_writable=not _is_read_only(existing),
         state_free=shutil.disk_usage(existing).free,
         state_files=found.f_favail if (found := os.statvfs(existing)).f_files else sys.maxsize,
@@ -163,17 +164,6 @@ def _is_readable(device: Path) -> bool:
 
 def _is_read_only(folder: Path) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-
-
-def filesystem_of(path: Path, mountinfo: str) -> str:
-    """Type of the file system that a path lies on, from the text of /proc/self/mountinfo (proc(5)). Pure."""
-    best, kind = -1, ""
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        point = before.split()[4].encode().decode("unicode_escape")
-        if path.is_relative_to(point) and len(point) >= best:
-            best, kind = len(point), after.split()[0]
-    return kind
 
 
 def _effective_capabilities() -> int:

@@ -10,7 +10,7 @@ from crashloop.cluster import processes
 from crashloop.cluster.host_settings import mount_points_below
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.kernel_modules import Support, file_system
-from crashloop.cluster.local.prerequisites import HostFacts, check_host, check_request, filesystem_of, problems
+from crashloop.cluster.local.prerequisites import HostFacts, check_host, check_request, problems
 from crashloop.cluster.prerequisites import Inotify
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
@@ -261,12 +261,6 @@ MOUNTINFO = r"""
 25 23 0:22 / /var/lib/crashloop/clusters/a/b\040c rw - overlay overlay rw
 26 23 0:23 / /var/lib/crashloop/clusters/ab rw - tmpfs crashloop rw
 """.strip()
-
-
-def test_a_path_lies_on_the_deepest_mount_above_it() -> None:
-    assert filesystem_of(Path("/var/lib/crashloop"), MOUNTINFO) == "btrfs"
-    assert filesystem_of(Path("/var/libx"), MOUNTINFO) == "ext4"
-    assert filesystem_of(Path("/var/lib/crashloop/clusters/a/b c/d"), MOUNTINFO) == "overlay"
 
 
 def test_only_mounts_at_or_below_a_folder_are_its_own() -> None:
