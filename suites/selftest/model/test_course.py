@@ -81,9 +81,3 @@ def test_a_startup_probe_ends_with_its_success_and_the_others_wait_for_it() -> N
 def test_what_would_come_after_the_watch_is_left_out() -> None:
     tried = scenario(Container(program=exits_with(1, times=9)), until=Until(at_most_s=30))
     assert max(course_of(tried, profile(), V1_37).starts_s) < 30
-
-
-def test_a_startup_probe_is_expected_until_it_succeeds() -> None:
-    starting = Container(program=HOLDS, probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFFS", failure_threshold=4),))
-    expected = course_of(scenario(starting, until=Until(at_least_s=10)), profile(), V1_37)
-    assert expected.probes_s == (1, 2, 3, 4)
