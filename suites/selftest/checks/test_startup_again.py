@@ -138,13 +138,20 @@ def test_a_readiness_probe_that_ends_with_its_pod_is_a_fail() -> None:
     ]
 
 
-def test_a_liveness_probe_that_goes_on_while_its_pod_ends_is_a_fail() -> None:
-    history = deleted(*READY, *ALIVE, (15.0, "liveness"))
-    lines = history.line_of(Kind.INTERVENTION), history.line_of(Kind.NOTED, 5)
+@pytest.mark.parametrize("until_s", [14, 16])
+def test_a_liveness_probe_that_goes_on_while_its_pod_ends_is_a_fail(until_s: int) -> None:
+    history = deleted(*READY, *ALIVE, *((float(at_s), "liveness") for at_s in range(12, until_s + 1)))
+    lines = history.line_of(Kind.INTERVENTION), history.line_of(Kind.NOTED, until_s - 7)
     assert told(checked("probes-at-end", history)) == [
-        'FAIL: the liveness probe of instance 0 of "app" was asked 5 s after the deletion of its pod '
+        f'FAIL: the liveness probe of instance 0 of "app" was asked {until_s - 10} s after the deletion of its pod '
         f"(history lines {lines[0]} and {lines[1]}); it was to end with that."
     ]
+
+
+def test_a_question_that_took_longer_than_its_period_may_be_followed_by_others_that_waited() -> None:
+    (told_,) = told(checked("probes-at-end", deleted(*READY, *ALIVE, (14.6, "liveness"), (15.2, "liveness"))))
+    assert told_.startswith("INCONCLUSIVE: the liveness probe")
+    assert told_.endswith("Its questions took longer than its period, so that some of them may have waited.")
 
 
 def test_journals_that_were_read_before_the_deletion_show_nothing_of_it() -> None:
