@@ -127,7 +127,8 @@ def _previous(
     pod, spec, status, report = statement
     last, previous = report.last_state, pod.instances(spec.name)[present.ordinal - 1]
     purged = case.lost_sandbox(previous, present) and previous.removed is not None
-    if purged and (last is None or _is_of_none(last)) and may_be_hidden(spec, case.prediction.deviations):
+    shows_none = last is None or _is_of_none(last) or known.is_before(last.container_id, previous.ordinal)
+    if purged and shows_none and may_be_hidden(spec, case.prediction.deviations):
         return
     if last is None or last.kind != "terminated":
         said = f'a status of "{spec.name}" {at_lines([status.line])} shows no last exit'

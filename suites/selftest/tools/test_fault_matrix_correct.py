@@ -189,6 +189,7 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
             LOSSY,
             31,
         ),  # the next sandbox came while the runtime's events were lost
+        ("sandbox-killed-during-an-init-delay", FROZEN, 71),  # a record was removed before its exit was looked at
         ("killed-after-starting", LOSSY, 52),  # what was stated before the watch was lost came after it
         ("records-of-what-has-ended-lost", SLOW_DISK, 69),  # nothing is stated any more since what had ended runs again
         ("sandbox-killed-after-success", FROZEN_BY_JOURNAL, 62),  # too short a watch to say that nothing came
