@@ -1,7 +1,6 @@
 """A resize that requires a restart brings one, and no more; statuses name the generation of the spec that it makes."""
 
 import re
-from typing import Any
 
 import msgspec
 import pytest
@@ -112,8 +111,7 @@ def naming(*generations: tuple[float, int | None]) -> History:
         .intervention(8, "resize", container="app", cpu="20m")
     )
     for at_s, named in generations:
-        more: dict[str, Any] = {} if named is None else {"observedGeneration": named}
-        made.status(at_s, {"app": made.running("app", 0, 0.5)}, **more)
+        made.status(at_s, {"app": made.running("app", 0, 0.5)}, observedGeneration=named)
     return made.ends(60)
 
 
