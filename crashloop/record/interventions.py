@@ -6,8 +6,8 @@ In the annotated mode an annotation is patched about once a second as well, so t
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from random import Random
 from typing import Any
 
@@ -253,26 +253,22 @@ class Interventions:
         self._label_node(watched.node_name, None)
 
     def _label_node(self, node: str, profile: str | None) -> None:
-        labels = {PROFILE_LABEL: profile and node_name(profile)}
-        change = {"body": {"metadata": {"labels": labels}}, "content_type": STRATEGIC_MERGE}
-        self._api.call(f"label node {node}", "PATCH", f"/api/v1/nodes/{node}", **change)
+        body = {"metadata": {"labels": {PROFILE_LABEL: profile and node_name(profile)}}}
+        path = f"/api/v1/nodes/{node}"
+        self._api.call(f"label node {node}", "PATCH", path, body=body, content_type=STRATEGIC_MERGE)
 
     def restore(self, node: str, profile: str) -> None:
         """Give a node its pod network and the label of its profile back, and its kubelet that profile, if they have gone."""
         if self._took_label:
-            try:
+            with self._spoiled_by_failure(node):
                 self._label_node(node, profile)
-            except CrashloopError as error:
-                self._facts.spoil(node, str(error))
         if self._took_network:
-            try:
+            with self._spoiled_by_failure(node):
                 self._cluster.give_network(node)
-            except CrashloopError as error:
-                self._facts.spoil(node, str(error))
         if node not in self._facts.reconfigured:
             return
         before = self._facts.event(node).data["kubelet_pid"]
-        try:
+        with self._spoiled_by_failure(node):
             self._cluster.restart_kubelet(node, profile=self._facts.reconfigure(node, None))
             wait_until(
                 f"the kubelet of {node} to answer with its own profile",
@@ -280,6 +276,12 @@ class Interventions:
                 timeout_s=KUBELET_ANSWERS_S,
                 every_s=0.2,
             )
+
+    @contextmanager
+    def _spoiled_by_failure(self, node: str) -> Iterator[None]:
+        """A node that does not get back what it had serves no further scenario."""
+        try:
+            yield
         except CrashloopError as error:
             self._facts.spoil(node, str(error))
 

@@ -64,7 +64,7 @@ def read_folder(folder: Path) -> Evidence:
 def evidence_of(documents: Iterable[Any]) -> Evidence:
     """Pods, nodes and Events among objects and lists of them; of a pod that stands there twice the last counts.
 
-    Raises UsageError for a node that is there with two kubelets: nobody can say whose the pods are.
+    Raises UsageError for a node that is there with kubelets of two versions: its pods may be of either cluster.
     """
     pods: dict[str, Json] = {}
     versions: dict[str, str] = {}
