@@ -10,7 +10,7 @@ MUTANTS_ARGS ?=
 GUEST_ARGS ?=
 SOAK := RESET-5 DECAY-6 DECAY-7
 STRESS_JUDGED := quick neighbours rules configurations demand replicas
-STRESS_SOAK := storm-110 knee shapes settled costs revert aftermath full at-the-cap
+STRESS_SOAK := official storm-110 knee shapes settled costs revert aftermath full at-the-cap
 # What a busy host leaves open (3) does not end the rest; FAIL, ERROR and wrong usage do so afterwards.
 STRESS_EACH = worst=0; for profile in $(1); do $(BIN)/crashloop stress $$profile || { code=$$?; [ $$code -eq 3 ] || worst=$$code; }; done; exit $$worst
 # A run whose evidence leaves something open ends with 3: ok shows it, retry judges once more and then shows it, fail ends with an error.
@@ -36,7 +36,8 @@ python: $(VENV)/.complete
 
 $(VENV)/.complete: requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python3 is older than 3.11")'
-	@python3 -c 'import ensurepip, venv' 2>/dev/null || { apt-get -qq update && apt-get -qq install -y python3-venv; }
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { [ "$$(id -u)" -eq 0 ] && apt-get -qq update && apt-get -qq install -y python3-venv; } || \
+	{ echo "python3 has no venv: install it (Debian, Ubuntu: sudo apt-get install python3-venv)." >&2; exit 1; }
 	python3 -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -49,7 +50,7 @@ tools: ## Plain tools from the distribution, if they are missing (Debian and Ubu
 	command -v dpkg >/dev/null || exit 0; \
 	[ -z "$$missing" ] || { apt-get -qq update && apt-get -qq install -y $$missing; }
 
-browser: ## A Chromium for the tests of the report
+browser: | tools ## A Chromium for the tests of the report; one apt at a time
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
 
 binaries: python tools
@@ -68,6 +69,7 @@ versions: python tools ## Judge kubelets of every release that can join in one c
 test: ## Prove the suite itself right
 	@# lint and docs need one core each beside the self-tests; what each says is shown in one piece when it has ended.
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint docs selftest
+	@# Live clusters have the host alone: the kit asks what is left, and processes of self-tests come and go.
 	@$(MAKE) --no-print-directory provider
 	@$(MAKE) --no-print-directory quick
 
@@ -82,6 +84,7 @@ generated: python ## Write every generated page and data file that needs no run 
 	$(BIN)/python -m tools.kubelet_api
 	$(BIN)/python -m tools.default_costs --write
 	$(BIN)/python -m tools.coverage --write
+	$(BIN)/python -m tools.upstream --write
 	$(BIN)/python -m tools.cli_reference --write
 	$(BIN)/python -m tools.schemas docs/schema
 	$(BIN)/python -m tools.sensitivity --write
@@ -95,16 +98,17 @@ selftest: python browser ## Self-tests, without a cluster
 	$(BIN)/python -m tools.coverage
 
 selftest-whole: python ## Every cell of docs/fault-matrix.md and 12,000 random kubelets; nightly, and in selftest after a change of what judges
-	$(BIN)/pytest suites/selftest/tools -n 2 -q --whole --seeds 30
+	$(BIN)/pytest suites/selftest/tools suites/selftest/checks -n 2 -q --whole --seeds 30
 
-docs: python ## Build the site of the documentation in site/; a broken link fails
+docs: python ## Build the site of the documentation in site/; a broken link fails, and a page for upstream that is not of today's data
+	$(BIN)/python -m tools.upstream
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 provider: setup ## The kit that every provider passes, on a real cluster (PYTEST_ARGS="--provider kind" for another)
 	$(BIN)/pytest suites/provider -q $(PYTEST_ARGS)
 
 quick: setup ## One live quick run
-	@$(call JUDGE,-q -n 2 $(PYTEST_ARGS))
+	@$(call JUDGE,-q $(PYTEST_ARGS))
 quick: INCONCLUSIVE := retry
 
 kind: python ## One live quick run on kind, with Docker 23 or newer (`.ci/docker start` where there is none)
@@ -115,7 +119,7 @@ kindlike: python ## Provider kit and quick scope on nodes with systemd, as in ki
 	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
 	$(BIN)/crashloop run --provider kind --node-image "$$image" $(PYTEST_ARGS)
 
-guest: setup ## Doctor, a cluster, requirements and loads on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="up limits down" for some steps, "more provider" for those on demand)
+guest: setup ## Doctor, a cluster, requirements and loads on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="up loads down" for some steps, "more provider" for those on demand)
 	$(BIN)/python -m tools.guest $(GUEST_ARGS)
 
 soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes); then stress-soak
@@ -145,8 +149,8 @@ quality: setup ## Prove that wrong kubelets are caught, live (about 4 minutes)
 mutants: setup rewriter ## Mutants of the kubelet's restart code, live (at most an hour; MUTANTS=20 for a small sample; needs Go)
 	$(BIN)/python -m mutants --mutants $(MUTANTS) $(MUTANTS_ARGS)
 
-bugs: setup rewriter ## Bugs that upstream had, put back into the kubelet, live (at most an hour; needs Go), and docs/bugs.md
-	$(BIN)/python -m mutants --bugs --write $(BUGS_ARGS)
+bugs: setup rewriter ## Bugs that upstream had, put back into the kubelet, live (at most an hour; BUGS=136910 for one; needs Go), and docs/bugs.md
+	$(BIN)/python -m mutants --bugs $(BUGS) --write $(BUGS_ARGS)
 
 rewriter: ## Test the Go program that makes the mutants (needs Go)
 	cd mutants/rewriter && test -z "$$(gofmt -l .)" && go vet ./... && go test ./...

@@ -12,12 +12,12 @@ import time
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bench.figures import Figure, load_average, options, publish
 from crashloop.observe.run import ObservationRequest, look
 from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
+from crashloop.yaml_text import Json
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the suites are not installed
 
@@ -26,8 +26,6 @@ from suites.selftest.kit.cluster_peer import ClusterPeer, node, serving
 TARGET_REQUESTS_PER_S = 1.0
 NODES = 20
 RUN_S, WAIT_S = 1, 12
-
-Json = dict[str, Any]
 
 
 def stamp(at_s: float) -> str:

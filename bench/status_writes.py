@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -31,6 +31,7 @@ from crashloop.predict.costs import MEASURED
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings
 from crashloop.slo.exposition import Exposition
+from crashloop.yaml_text import Json
 
 NODES, PODS_PER_NODE = 20, 10
 STEP_S = 12.0
@@ -42,8 +43,6 @@ KEPT_UP = 0.95
 REQUESTS, WRITES = 6, 4
 """Of one restart; measured are MEASURED.api_requests and MEASURED.api_writes."""
 NAMESPACE = "default"
-
-Json = dict[str, Any]
 
 
 class Step(NamedTuple):

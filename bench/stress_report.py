@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, load_average, options, publish
+from bench.figures import Figure, load_average, options, publish, require_right
 from crashloop.report.html import to_html
 from crashloop.report.stress.document import stress_document
 from crashloop.stress.folder import StressDir
@@ -27,7 +27,7 @@ def made_up(folder: Path) -> StressDir:
     for mark in ((1, "begin", 3, 0), (1, "measure", 5, 3), (1, "drain", SECONDS, 3), (1, "end", SECONDS + 5, 0)):
         run.marks(mark)
     for number in range(PODS):
-        lives = crashing(5 + number / 10, *([10.0] * RESTARTS))
+        lives = crashing(5 + number / 10, *([1.4] * RESTARTS), ran_s=9.1)
         run.write(run.pod(f"crashers-0-{number}", *lives, ends_s=SECONDS + 5.0))
     times = list(range(0, SECONDS + 10, 5))
     counters: dict[tuple[str, tuple[tuple[str, str], ...]], list[float]] = {
@@ -47,6 +47,8 @@ def main(run: Path | None, write: bool) -> None:
         began_s = time.perf_counter()
         results = judge_run(given)
         judged_s = time.perf_counter() - began_s
+        if run is None:
+            require_right(each.outcome for each in results.verdicts)
         megabytes = len(to_html(stress_document(results)).encode()) / 1e6
         taken_s = time.perf_counter() - began_s
     events = f"{results.totals['history_events']:,.0f} history events"

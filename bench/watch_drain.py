@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from bench.figures import Figure, load_average, options, publish
+from crashloop.yaml_text import Json
 
 TARGET_S = 60.0
 """For 5,000 pods."""
@@ -19,7 +20,6 @@ WITHIN_S = 3600.0
 LOAD = "storm"
 NAMESPACE = "bench"
 
-Json = dict[str, Any]
 
 RUNNING = {"name": "app", "restartCount": 0, "ready": True, "state": {"running": {"startedAt": "2027-01-01T00:00:00Z"}}}
 UP = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [RUNNING]}

@@ -150,8 +150,9 @@ def _requirements(findings: Findings) -> Iterator[HostRow]:
     yield HostRow(name="rights", value="root")
     missing = f"apt-get will install {', '.join(host.missing_tools)}" if host.missing_tools else "complete"
     yield HostRow(name="tools", value=missing)
-    yield HostRow(name="namespaces", value="can be made")
-    yield HostRow(name="network links", value="can be made")
+    if host.root:  # nobody else can try
+        yield HostRow(name="namespaces", value="can be made")
+        yield HostRow(name="network links", value="can be made")
     yield HostRow(name="cache folder", value="programs run from it")
     yield HostRow(name="overlay", value="in the kernel, or a module of it")
     yield HostRow(name="state folder", value=f"on {host.state_filesystem or 'an unknown file system'}")

@@ -18,6 +18,9 @@ from typing import Any, BinaryIO
 
 import yaml
 
+Json = dict[str, Any]
+"""An object of Kubernetes as plain data."""
+
 MOST_BYTES = 64 * 1024 * 1024
 """All pods of 5,000 nodes are no longer."""
 MOST_DEEP = 200

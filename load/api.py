@@ -3,21 +3,20 @@
 import time
 from http.client import responses
 from typing import NamedTuple, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
-from geventhttpclient.client import HTTPClient
-from geventhttpclient.response import HTTPParseError
 from locust.env import Environment
 
 from crashloop.kube.answers import refusal
 from crashloop.kube.credentials import Access
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.stress.assignment import UNSERVED, Operation
-from load.manifests import Json, asked
+from crashloop.yaml_text import Json
+from load.connections import Connections
+from load.manifests import Made
 from load.watch_list import watch_list
 
-CONNECTIONS = 64
 ANSWER_S = 30.0
 
 _PATHS = {
@@ -31,6 +30,12 @@ _PATHS = {
 _MERGE = "application/strategic-merge-patch+json"
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 """What is asked for where nobody reads the answer: the API server encodes no pod."""
+
+
+_DELETE, _DELETE_POD = (
+    msgspec.json.encode({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"} | more)
+    for more in ({}, {"gracePeriodSeconds": GRACE_PERIOD_S})
+)
 
 
 class _Answer(NamedTuple):
@@ -58,28 +63,23 @@ class Api:
         self._namespace = namespace
         self._log = log
         self._environment = environment
-        self._access = access
-        self._prefix = urlsplit(access.server).path
-        self._clients: dict[float, HTTPClient] = {}
-        """By timeout, which is one of a client. Locust's own session parses addresses and headers anew for every request."""
+        self._connections = Connections(access)
 
-    def create(self, manifest: Json, *, load: str, intended_ns: int | None = None) -> Operation:
+    def create(self, made: Made, *, load: str, intended_ns: int | None = None) -> Operation:
         """Create an object, annotated with the time of the request."""
         sent_ns = time.time_ns()
-        kind, name = manifest["kind"], manifest["metadata"]["name"]
-        body = asked(manifest, sent_ns)
-        return self._sent("create", "POST", self._path(kind), load, name, sent_ns, body, intended_ns=intended_ns)[0]
+        what = "create", "POST", self._path(made.kind), load, made.name, sent_ns, made.asked(sent_ns)
+        return self._sent(*what, intended_ns=intended_ns)[0]
 
     def delete(self, kind: str, name: str, *, load: str) -> Operation:
         """Delete an object and everything it owns."""
-        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        if kind == "Pod":
-            options["gracePeriodSeconds"] = GRACE_PERIOD_S
+        options = _DELETE_POD if kind == "Pod" else _DELETE
         return self._sent("delete", "DELETE", f"{self._path(kind)}/{name}", load, name, time.time_ns(), options)[0]
 
     def patch(self, kind: str, name: str, patch: Json, *, load: str) -> Operation:
         path = f"{self._path(kind)}/{name}"
-        return self._sent("patch", "PATCH", path, load, name, time.time_ns(), patch, content_type=_MERGE)[0]
+        body = msgspec.json.encode(patch)
+        return self._sent("patch", "PATCH", path, load, name, time.time_ns(), body, content_type=_MERGE)[0]
 
     def get_pod(self, pod: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
         """Read one pod."""
@@ -93,7 +93,7 @@ class Api:
     def watch_list_pods(self, selector: str, *, load: str, intended_ns: int, timeout_s: float) -> Operation:
         """Read all pods of the namespace that a label selector fits by a streaming list."""
         sent_ns = time.time_ns()
-        code, error = watch_list(self._access, self._path("Pod"), selector, within_s=timeout_s)
+        code, error = watch_list(self._connections, self._path("Pod"), selector, within_s=timeout_s)
         operation = Operation(
             load=load,
             what="watch-list",
@@ -117,18 +117,18 @@ class Api:
     def log_of(self, pod: str, container: str, *, load: str) -> str | None:
         """The log of a container; None if it cannot be read."""
         path = f"{self._path('Pod')}/{pod}/log?{urlencode({'container': container})}"
-        operation, answer = self._sent("log", "GET", path, load, pod, time.time_ns(), None)
+        operation, answer = self._sent("log", "GET", path, load, pod, time.time_ns(), b"")
         return None if operation.error else answer.body.decode(errors="replace")
 
     def endpoint_slices(self, service: str, *, load: str) -> list[Json] | None:
         """The EndpointSlices of a Service; None without an answer."""
         path = f"{self._path('EndpointSlice')}?{urlencode({'labelSelector': f'kubernetes.io/service-name={service}'})}"
-        operation, answer = self._sent("endpoints", "GET", path, load, service, time.time_ns(), None)
+        operation, answer = self._sent("endpoints", "GET", path, load, service, time.time_ns(), b"")
         return None if operation.error else msgspec.json.decode(answer.body, type=_Slices).items
 
     def _read(self, what: str, path: str, load: str, pod: str, intended_ns: int, timeout_s: float) -> Operation:
         sent_ns = time.time_ns()
-        request = what, "GET", path, load, pod, sent_ns, None
+        request = what, "GET", path, load, pod, sent_ns, b""
         return self._sent(*request, intended_ns=intended_ns, timeout_s=timeout_s)[0]
 
     def _path(self, kind: str) -> str:
@@ -143,7 +143,7 @@ class Api:
         load: str,
         name: str,
         sent_ns: int,
-        body: Json | None,
+        body: bytes,
         *,
         intended_ns: int | None = None,
         content_type: str = "application/json",
@@ -151,9 +151,14 @@ class Api:
     ) -> tuple[Operation, _Answer]:
         """The operation, and the answer."""
         accept = "*/*" if method == "GET" else _METADATA_ONLY
-        headers = {"Accept": accept, "Content-Type": content_type} | self._access.headers()
-        data = b"" if body is None else msgspec.json.encode(body)
-        answer = self._answer(method, path, data, headers, ANSWER_S if timeout_s is None else timeout_s)
+        within_s = ANSWER_S if timeout_s is None else timeout_s
+        try:
+            came = self._connections.ask(
+                method, path, body, accept=accept, content_type=content_type, timeout_s=within_s
+            )
+            answer = _Answer(*came, "" if 200 <= came.code < 300 else _reason(*came))
+        except OSError as error:
+            answer = _Answer(0, b"", _short(str(error) or type(error).__name__))
         took_ns = time.time_ns() - sent_ns
         self._environment.events.request.fire(
             request_type=method,
@@ -175,25 +180,6 @@ class Api:
         )
         self._log(operation)
         return operation, answer
-
-    def _answer(self, method: str, path: str, data: bytes, headers: dict[str, str], timeout_s: float) -> _Answer:
-        try:
-            with self._client(timeout_s).request(method, self._prefix + path, data, headers) as came:
-                code, body = came.status_code, bytes(came.read())
-        except (OSError, HTTPParseError) as error:
-            return _Answer(0, b"", _short(str(error) or type(error).__name__))
-        return _Answer(code, body, "" if 200 <= code < 300 else _reason(code, body))
-
-    def _client(self, timeout_s: float) -> HTTPClient:
-        if timeout_s not in self._clients:
-            self._clients[timeout_s] = HTTPClient.from_url(
-                self._access.server,
-                concurrency=CONNECTIONS,
-                ssl_context_factory=lambda: self._access.tls,
-                network_timeout=timeout_s,
-                connection_timeout=timeout_s,
-            )
-        return self._clients[timeout_s]
 
 
 def _reason(code: int, body: bytes) -> str:

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import gevent
 
-from load.manifests import Json
+from crashloop.yaml_text import Json
 
 LOOK_S = 0.5
 """A proxy watches; half a second later is soon enough beside probes of a second."""

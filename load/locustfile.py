@@ -1,9 +1,10 @@
 """The entry point of Locust: a class of users per load of the assignment, and its stages as the load shape.
 
 Started by crashloop.stress.generator, which also sets the variables that name the assignment, or the master that has it:
-    locust -f load/locustfile.py --headless
+    python -m load -f load/locustfile.py --headless
 """
 
+import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ class Shape(Stages):
 @events.init.add_listener
 def _begin(environment: Environment, **_: Any) -> None:
     environment.stop_timeout = _ORDER.drain_within_s
+    gc.freeze()  # what was imported stays, and is not looked through again and again
     os.chdir(os.environ[FOLDER_VARIABLE])
     if is_remote():
         sent = SentRecords(environment)

@@ -3,7 +3,9 @@
 Pods are those of the conformance suite (crashloop.pods.manifest): the same program, the same security context.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
+from uuid import uuid4
 
 import msgspec
 
@@ -25,10 +27,12 @@ from crashloop.stress.loads import (
 )
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.pods import name_of, scenario_of
+from crashloop.yaml_text import Json
 from load.server import PORT, as_server
 
-Json = dict[str, Any]
-
+_ASKED = f"asked-{uuid4().hex}".encode()
+_SERIAL = uuid4().int
+"""A serial number whose name stands in no other text."""
 _SERVICE_LABEL = "crashloop.dev/service"
 _VOLUME = "volume"
 _SOURCES: dict[Volume, Json] = {
@@ -204,8 +208,35 @@ def _template(manifest: Json) -> Json:
     return {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
 
 
-def asked(manifest: Json, sent_ns: int) -> Json:
-    """The object with the time of its request, for the recorder."""
+class Made(NamedTuple):
+    """An object as a request asks for it."""
+
+    kind: str
+    name: str
+    text: bytes
+    """JSON, with a mark in place of the time of the request."""
+
+    def asked(self, sent_ns: int) -> bytes:
+        """With the time of its request, for the recorder."""
+        return self.text.replace(_ASKED, b"%d" % sent_ns)
+
+
+def made(manifest: Json) -> Made:
+    """The object of a manifest, annotated with the time of its request."""
     metadata = manifest["metadata"]
-    annotations = metadata.get("annotations", {}) | {ASKED_ANNOTATION: str(sent_ns)}
-    return manifest | {"metadata": metadata | {"annotations": annotations}}
+    annotations = metadata.get("annotations", {}) | {ASKED_ANNOTATION: _ASKED.decode()}
+    whole = manifest | {"metadata": metadata | {"annotations": annotations}}
+    return Made(manifest["kind"], metadata["name"], msgspec.json.encode(whole))
+
+
+class Series:
+    """Objects that differ in their serial numbers alone: one is made and encoded, the others are its text with their names."""
+
+    def __init__(self, name: Callable[[int], str], make: Callable[[int], Json]) -> None:
+        self._name = name
+        self._first = made(make(_SERIAL))
+
+    def of(self, serial: int) -> Made:
+        """The object with that serial number."""
+        name = self._name(serial)
+        return self._first._replace(name=name, text=self._first.text.replace(self._first.name.encode(), name.encode()))

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Generic, TypeVar
 
 import gevent
@@ -12,10 +12,11 @@ from crashloop.pods.manifest import RUN_LABEL
 from crashloop.stress.assignment import UNSERVED, Operation
 from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, OpenLoad, Rollout
 from crashloop.stress.pods import arrivals_ns
+from crashloop.yaml_text import Json
 from load.arrivals import Arrivals, to_the_end
 from load.backlog import Backlog
 from load.endpoints import Endpoints
-from load.manifests import Json, Maker
+from load.manifests import Made, Maker, Series, made
 from load.patience import Patience
 from load.visits import Visits
 from load.worker import Worker
@@ -45,23 +46,23 @@ class LoadUser(User, Generic[L]):
     def stay(self) -> None:
         """No work: Locust stops a waiting user at once."""
 
-    @property
+    @cached_property
     def maker(self) -> Maker:
+        """Of the stage in which the user starts, which is its only one."""
         return self.worker.maker(self.name)
 
     def next_serial(self) -> int:
         return self.worker.serial(self.name)
 
-    def create(self, manifest: Json, intended_ns: int | None = None) -> Operation | None:
+    def create(self, made: Made, intended_ns: int | None = None) -> Operation | None:
         """Create an object, and follow it if it is a pod; None if it is there, otherwise the failed request."""
-        name = manifest["metadata"]["name"]
-        if manifest["kind"] == "Pod":
-            self.worker.watch.expect(name, time.time_ns())
-        operation = self.worker.api.create(manifest, load=self.name, intended_ns=intended_ns)
+        if made.kind == "Pod":
+            self.worker.watch.expect(made.name, time.time_ns())
+        operation = self.worker.api.create(made, load=self.name, intended_ns=intended_ns)
         # The name is unique, so it exists because an earlier request without an answer was accepted.
         there = not operation.error or operation.code == CONFLICT
         if not there and operation.code:
-            self.worker.watch.forget(name)
+            self.worker.watch.forget(made.name)
         return None if there else operation
 
     def patience(self, away_s: float) -> Patience:
@@ -69,10 +70,10 @@ class LoadUser(User, Generic[L]):
 
     def insist(self, manifest: Json) -> bool:
         """Create an object for the whole stage; retries while the API server is away. Whether it is there."""
-        patience = self.patience(self.worker.order.taken_within_s)
-        while (failed := self.create(manifest)) is not None:
+        patience, wanted = self.patience(self.worker.order.taken_within_s), made(manifest)
+        while (failed := self.create(wanted)) is not None:
             if (within_s := patience.ends_with(failed)) is not None:
-                self.worker.fail(self.name, "created", manifest["metadata"]["name"], within_s, failed)
+                self.worker.fail(self.name, "created", wanted.name, within_s, failed)
                 return False
             gevent.sleep(AGAIN_S)
         return True
@@ -130,20 +131,28 @@ class ArrivingUser(LoadUser[L]):
     def on_stop(self) -> None:
         self.arrivals.stop(timeout_s=self.worker.order.gone_within_s + GRACE_S)
 
+    @cached_property
+    def series(self) -> Series:
+        return Series(self.maker.name, self.make)
+
+    def make(self, serial: int) -> Json:
+        """The object of an arrival, if it makes any."""
+        raise NotImplementedError
+
     def arrive(self, intended_ns: int) -> None:
         raise NotImplementedError
 
-    def live_out(self, manifest: Json, intended_ns: int, step: str, within_s: float, hold_s: float = 0.0) -> None:
-        """Create an object, wait for a step of its life, hold it for a while, and remove it."""
-        name = manifest["metadata"]["name"]
+    def live_out(self, intended_ns: int, step: str, within_s: float, hold_s: float = 0.0) -> None:
+        """Create the next object, wait for a step of its life, hold it for a while, and remove it."""
+        next_one = self.series.of(self.next_serial())
         try:
-            if self.create(manifest, intended_ns) is not None:
+            if self.create(next_one, intended_ns) is not None:
                 return
-            if not self.worker.watch.wait_for(name, step, timeout_s=within_s):
-                self.worker.fail(self.name, step, name, within_s)
+            if not self.worker.watch.wait_for(next_one.name, step, timeout_s=within_s):
+                self.worker.fail(self.name, step, next_one.name, within_s)
             gevent.sleep(hold_s)
         finally:
-            to_the_end(partial(self.remove, manifest["kind"], name))
+            to_the_end(partial(self.remove, next_one.kind, next_one.name))
 
 
 class ChurnUser(ArrivingUser[Churn]):
@@ -152,9 +161,11 @@ class ChurnUser(ArrivingUser[Churn]):
     abstract = True
     has_lives = True
 
+    def make(self, serial: int) -> Json:
+        return self.maker.healthy(self.load, serial)
+
     def arrive(self, intended_ns: int) -> None:
-        pod = self.maker.healthy(self.load, self.next_serial())
-        self.live_out(pod, intended_ns, "started", self.load.start_within_s, self.load.hold_s)
+        self.live_out(intended_ns, "started", self.load.start_within_s, self.load.hold_s)
 
 
 class FinishUser(ArrivingUser[Finish]):
@@ -163,9 +174,11 @@ class FinishUser(ArrivingUser[Finish]):
     abstract = True
     has_lives = True
 
+    def make(self, serial: int) -> Json:
+        return self.maker.finishing(self.load, serial)
+
     def arrive(self, intended_ns: int) -> None:
-        pod = self.maker.finishing(self.load, self.next_serial())
-        self.live_out(pod, intended_ns, "started", self.load.start_within_s, self.load.run_s + self.load.hold_s)
+        self.live_out(intended_ns, "started", self.load.start_within_s, self.load.run_s + self.load.hold_s)
 
 
 class JobsUser(ArrivingUser[Jobs]):
@@ -173,9 +186,11 @@ class JobsUser(ArrivingUser[Jobs]):
 
     abstract = True
 
+    def make(self, serial: int) -> Json:
+        return self.maker.job(self.load, serial)
+
     def arrive(self, intended_ns: int) -> None:
-        job = self.maker.job(self.load, self.next_serial())
-        self.live_out(job, intended_ns, "completed", self.load.complete_within_s)
+        self.live_out(intended_ns, "completed", self.load.complete_within_s)
 
 
 class RolloutUser(LoadUser[Rollout]):

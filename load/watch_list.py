@@ -4,14 +4,12 @@ Informers begin with it in place of a LIST, and fall back to a LIST where it is 
 """
 
 from collections.abc import Iterable
-from http.client import HTTPException
 from urllib.parse import urlencode
 
 import gevent
 import msgspec
 
-from crashloop.kube.credentials import Access
-from load.answers import OpenAnswer, Refused
+from load.connections import Connections, Refused
 
 END = "k8s.io/initial-events-end"
 """Annotation of the bookmark behind the objects."""
@@ -30,7 +28,7 @@ class _Bookmark(msgspec.Struct):
     metadata: _Metadata
 
 
-def watch_list(access: Access, path: str, selector: str, *, within_s: float) -> tuple[int, str]:
+def watch_list(connections: Connections, path: str, selector: str, *, within_s: float) -> tuple[int, str]:
     """The HTTP status, 0 without an answer in time, and why the objects did not all come; empty if they did."""
     query = {
         "watch": "true",
@@ -42,11 +40,11 @@ def watch_list(access: Access, path: str, selector: str, *, within_s: float) -> 
     asked = f"{path}?{urlencode(query)}"
     try:
         # A timeout of a single read is not enough: objects may come slowly, one by one.
-        with gevent.Timeout(within_s, False), OpenAnswer(access, asked, timeout_s=2 * within_s) as answer:
-            return answer.status, why_unended(answer)
+        with gevent.Timeout(within_s, False), connections.open(asked, timeout_s=2 * within_s) as lines:
+            return 200, why_unended(lines)
     except Refused as refused:
         return refused.code, refused.text
-    except (OSError, HTTPException, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError) as error:
         return 0, f"{type(error).__name__} {error}"
     return 0, f"the initial events did not end within {within_s:g} s"
 

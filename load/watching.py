@@ -1,7 +1,6 @@
 """One watch per worker: learns of the worker's pods from the API server, and reports their steps to waiting users."""
 
 import time
-from http.client import HTTPException
 from urllib.parse import urlencode
 
 import gevent
@@ -12,12 +11,13 @@ from crashloop.errors import UsageError
 from crashloop.kube.credentials import Access
 from crashloop.stress.assignment import Order
 from crashloop.stress.loads import WORKER_LABEL, load_of
-from load.answers import OpenAnswer, Refused
+from load.connections import Connections, Refused
 from load.followed import Followed
 from load.steps import SeenPod, Step
 
 CONNECTION_S = 60
 """Life of one watch; a connection that vanished silently is noticed after this time."""
+_READ_S = CONNECTION_S + 10.0
 RECONNECT_S = 0.5
 
 
@@ -35,6 +35,9 @@ class _WatchEvent(msgspec.Struct):
     object: msgspec.Raw
 
 
+_decode = msgspec.json.Decoder(SeenPod).decode
+
+
 class _Failed(Exception):
     """The API server ended the watch."""
 
@@ -45,7 +48,7 @@ class Watch(Followed):
     def __init__(self, environment: Environment, access: Access, order: Order, worker: int) -> None:
         super().__init__()
         self._environment = environment
-        self._access = access
+        self._connections = Connections(access)
         self._path = f"/api/v1/namespaces/{order.namespace}/pods"
         self._selector = f"{WORKER_LABEL}={worker}"
         self._loads = tuple(order.loads)
@@ -60,13 +63,15 @@ class Watch(Followed):
                 if not self._version:
                     self._list()
                 self._stream()
-            except (_Failed, Refused, UsageError, OSError, HTTPException, msgspec.MsgspecError) as error:
+            except (_Failed, Refused, UsageError, OSError, msgspec.MsgspecError) as error:
                 self._fire("WATCH", "pods", 0.0, error)
                 gevent.sleep(RECONNECT_S)
 
     def _list(self) -> None:
-        with self._get(labelSelector=self._selector) as answer:
-            found = msgspec.json.decode(answer.read(), type=_PodList)
+        answer = self._connections.ask("GET", self._asked(labelSelector=self._selector), timeout_s=_READ_S)
+        if answer.code != 200:
+            raise Refused(answer)
+        found = msgspec.json.decode(answer.body, type=_PodList)
         self._version = found.metadata.resource_version
         present = {pod.metadata.name for pod in found.items}
         for pod in found.items:
@@ -75,21 +80,23 @@ class Watch(Followed):
             self._lose(name)
 
     def _stream(self) -> None:
-        with self._get(
+        asked = self._asked(
             watch="true",
             labelSelector=self._selector,
             resourceVersion=self._version,
             allowWatchBookmarks="true",
             timeoutSeconds=str(CONNECTION_S),
-        ) as answer:
-            for line in answer:
-                self._change(msgspec.json.decode(line, type=_WatchEvent))
+        )
+        decode = msgspec.json.Decoder(_WatchEvent).decode
+        with self._connections.open(asked, timeout_s=_READ_S) as lines:
+            for line in lines:
+                self._change(decode(line))
 
     def _change(self, event: _WatchEvent) -> None:
         if event.type == "ERROR":
             self._version = ""
             raise _Failed(f"the watch was ended: {bytes(event.object)[:200]!r}")
-        pod = msgspec.json.decode(event.object, type=SeenPod)
+        pod = _decode(event.object)
         self._version = pod.metadata.resource_version
         if event.type == "BOOKMARK":
             return
@@ -112,5 +119,5 @@ class Watch(Followed):
             request_type=kind, name=name, response_time=took_ms, response_length=0, exception=error, context={}
         )
 
-    def _get(self, **query: str) -> OpenAnswer:
-        return OpenAnswer(self._access, f"{self._path}?{urlencode(query)}", timeout_s=CONNECTION_S + 10.0)
+    def _asked(self, **query: str) -> str:
+        return f"{self._path}?{urlencode(query)}"

@@ -20,7 +20,7 @@ from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import ExitCode
 from fixtures.requirements import declared_in, in_scope
 from mutants import bugs_page
-from mutants.bugs import battery_of, known_of, load_bugs, sources_of
+from mutants.bugs import battery_of, known_of, load_bugs, numbered, sources_of
 from mutants.build import ensure_kubelet
 from mutants.data import FOLDER, Battery, load_batteries, load_known, load_sources
 from mutants.live import Batch, cluster
@@ -44,12 +44,13 @@ class Session:
         self._console = console
         self.settings = resolve_settings()
         self.version = KubernetesVersion.parse(self.settings.versions.kubernetes)
-        self.bugs = load_bugs(self.version) if options.bugs else ()
-        self.sources = sources_of(self.bugs) if options.bugs else load_sources(self.version)
+        self._listed = load_bugs(self.version) if options.bugs is not None else ()
+        self.bugs = numbered(self._listed, options.bugs or ())
+        self.sources = sources_of(self.bugs) if self.bugs else load_sources(self.version)
         self.declared = tuple(declared_in(suites.conformance))
         self.batteries = load_batteries() | self._batteries_of_bugs()
         self.kubelet: MutantKubelet = ensure_kubelet(self.settings, self.version, self.sources, default_progress())
-        number = None if options.bugs else options.mutants
+        number = None if self.bugs else options.mutants
         self.chosen = sample(self.kubelet.listing.mutants, number, options.seed)
         under = f"bugs-{self.version}-linux-{architecture()}" if self.bugs else self.kubelet.name
         self.store = Store(self.settings.paths.runs_dir, under, {bug.id: bug.stored_as for bug in self.bugs})
@@ -101,7 +102,8 @@ class Session:
     def page(self) -> str:
         """The document of this arm, as markdown."""
         if self.bugs:
-            return bugs_page.to_markdown(self.bugs, self.report(), self._scenarios(Scope.QUICK))
+            earlier = BUGS.read_text(encoding="utf-8") if self.options.bugs else ""
+            return bugs_page.to_markdown(self._listed, self.report(), self._scenarios(Scope.QUICK), earlier)
         return to_markdown(self.report())
 
     def _pending(self, step: int) -> tuple[Work, ...]:
@@ -169,16 +171,17 @@ def main() -> int:
     except CrashloopError as error:
         console.print(f"mutants: {error}", markup=False, soft_wrap=True)
         return ExitCode.ERROR
+    page = session.page()
     if options.write:
-        (BUGS if options.bugs else DOCUMENT).write_text(session.page(), encoding="utf-8")
-    for lost in report.listing.left_out if options.bugs else ():
+        (BUGS if session.bugs else DOCUMENT).write_text(page, encoding="utf-8")
+    for lost in report.listing.left_out if session.bugs else ():
         console.print(f"cannot be put back: {lost.id}: {lost.reason}", markup=False, soft_wrap=True)
     for each in report.surprises:
         console.print(f"survived: {each.id}: {each.before} -> {each.after or 'dropped'}", markup=False, soft_wrap=True)
     for each in report.contradicted:
-        where = "`missing` off mutants/bugs" if options.bugs else "it off mutants/known.yaml"
+        where = "`missing` off mutants/bugs" if session.bugs else "it off mutants/known.yaml"
         console.print(f"killed: {each.id}: take {where}", markup=False, soft_wrap=True)
-    console.print((bugs_page.headline if options.bugs else headline)(report), markup=False, soft_wrap=True)
+    console.print(bugs_page.headline(page) if session.bugs else headline(report), markup=False, soft_wrap=True)
     if not any(report.of(fate) for fate in Fate):
         return ExitCode.INCONCLUSIVE
     return ExitCode.FAIL if report.surprises or report.contradicted else ExitCode.OK
@@ -196,13 +199,19 @@ def _batches(works: Sequence[Work]) -> Iterator[Sequence[Work]]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
     parser.add_argument("--mutants", type=int, default=DEFAULT_SAMPLE, help="size of the sample (%(default)s)")
-    parser.add_argument("--bugs", action="store_true", help="take the bugs that upstream had instead of a sample")
+    parser.add_argument(
+        "--bugs",
+        type=int,
+        nargs="*",
+        metavar="NUMBER",
+        help="take bugs that upstream had instead of a sample: all, or those of the issues named",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the lot (%(default)s)")
     parser.add_argument("--battery", choices=["quick", "full"], default="quick", help="(%(default)s)")
     parser.add_argument("--minutes", type=float, default=55.0, help="longest duration of the recording (%(default)s)")
     parser.add_argument("--nodes", type=int, default=8, help="nodes that are up at once (%(default)s)")
     parser.add_argument("--page", action="store_true", help="record nothing: report what is known")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{DOCUMENT.name}")
+    parser.add_argument("--write", action="store_true", help=f"write docs/{DOCUMENT.name}, or docs/{BUGS.name}")
     return parser.parse_args()
 
 

@@ -1,7 +1,7 @@
 """Bugs that upstream had, by release, and what makes mutants of them."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 
 import msgspec
@@ -55,6 +55,13 @@ def load_bugs(version: KubernetesVersion) -> tuple[Bug, ...]:
         known = ", ".join(sorted(each.stem for each in path.parent.glob("*.yaml")))
         raise UsageError(f"bugs: no list for Kubernetes {version}; there is one for {known}.")
     return bugs_of(read(path, list[dict[str, object]]), path.name)
+
+
+def numbered(bugs: Sequence[Bug], numbers: Collection[int]) -> tuple[Bug, ...]:
+    """The bugs of those numbers, or all without any. Raises UsageError for a number that the list does not have."""
+    if unknown := set(numbers) - {each.number for each in bugs}:
+        raise UsageError(f"bugs: no entry has the number {', '.join(map(str, sorted(unknown)))}.")
+    return tuple(each for each in bugs if each.number in numbers or not numbers)
 
 
 def bugs_of(entries: Sequence[dict[str, object]], where: str) -> tuple[Bug, ...]:

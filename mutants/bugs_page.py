@@ -1,6 +1,7 @@
 """docs/bugs.md. Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from mutants.bugs import Bug
 from mutants.page import Report, cell, table
@@ -11,6 +12,7 @@ _METHOD = (
     "(`mutants/bugs`), and asks whether the suite notices them. One kubelet holds all bugs, and each runs as a node of a real",
     "cluster. It meets the scenarios that ought to notice it, then the others of the quick scope, and with `--battery full`",
     "those of the full one, until a verdict is FAIL where the kubelet without the bug passes: then it is caught.",
+    '`make bugs BUGS="136910 137710"` compiles and runs these alone; other rows keep what they say, and name their release.',
     "",
     "An edit that does not fit the sources or does not compile is listed, not skipped. Results are kept below `runs/mutants` as",
     "long as the edit of their bug stays the same; the next call continues with what they lack. The command exits with 1 if a",
@@ -18,26 +20,27 @@ _METHOD = (
 )
 
 
-def headline(report: Report) -> str:
-    """The score in one sentence, with everything that is not in it."""
-    not_run = sum(each.id not in report.results for each in report.chosen)
-    undecided = sum(result.fate is Fate.UNDECIDED for result in report.results.values())
-    passed_so_far = sum(
-        result.fate is Fate.SURVIVED and name in report.unfinished for name, result in report.results.items()
-    )
-    parts = [
-        f"of {len(report.chosen) + len(report.listing.left_out)} bugs caught: {len(report.of(Fate.KILLED))}",
-        f"passed all scenarios: {len(report.of(Fate.SURVIVED))}",
-        f"passed those met so far: {passed_so_far}",
-        f"undecided: {undecided}",
-        f"not run: {not_run}",
-        f"impossible to put back: {len(report.listing.left_out)}",
-    ]
-    return "; ".join(parts) + "."
+_FATES = {
+    "caught": "**yes**",
+    "passed all scenarios": "**no**",
+    "passed those met so far": "not yet",
+    "undecided": "undecided",
+    "not run": "not run",
+    "impossible to put back": "cannot be put back",
+}
+"""How the last cell of a row begins."""
+_VERSION = re.compile(r"^\*\*Kubernetes (\S+): ", re.MULTILINE)
+_ROW = re.compile(r"^\| \[k/k#(\d+)\].* \| (.*) \|$", re.MULTILINE)
+_RELEASE = re.compile(r" \(Kubernetes \S+\)$")
 
 
-def to_markdown(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> str:
-    """The page: a row for each bug, whatever became of it. `quick`: the scenarios of that scope."""
+def to_markdown(bugs: Sequence[Bug], report: Report, quick: Collection[str], earlier: str = "") -> str:
+    """The page: a row for each bug, whatever became of it.
+
+    `quick`: the scenarios of that scope. `earlier`: the page so far, whose word stands for bugs that are not in the report.
+    """
+    fates = _fates(bugs, report, quick, earlier)
+    rows = [(_issue(bug.number), cell(bug.bug), bug.releases, _fix(bug.fix), fates[bug.number]) for bug in bugs]
     return "\n".join(
         [
             "# Bugs that upstream had",
@@ -46,24 +49,43 @@ def to_markdown(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> 
             "",
             *_METHOD,
             "",
-            f"**Kubernetes {report.version}: {headline(report)}**",
+            f"**Kubernetes {report.version}: {_headline(fates.values())}**",
             "",
-            *table(("Bug", "what it did", "releases", "mended by", "caught"), list(_rows(bugs, report, quick))),
+            *table(("Bug", "what it did", "releases", "mended by", "caught"), rows),
             "",
         ]
     )
 
 
-def _rows(bugs: Sequence[Bug], report: Report, quick: Collection[str]) -> Iterator[tuple[str, ...]]:
+def headline(page: str) -> str:
+    """The score that a page states."""
+    return next(line.strip("*") for line in page.splitlines() if _VERSION.match(line))
+
+
+def _headline(fates: Collection[str]) -> str:
+    """The score in one sentence, with everything that is not in it."""
+    parts = [f"{what}: {sum(each.startswith(start) for each in fates)}" for what, start in _FATES.items()]
+    return f"of {len(fates)} bugs {'; '.join(parts)}."
+
+
+def _fates(bugs: Sequence[Bug], report: Report, quick: Collection[str], earlier: str) -> dict[int, str]:
+    """The last cell of each bug, by its number."""
     reasons = {each.id: each.reason for each in report.listing.left_out}
+    asked = {each.id for each in report.chosen}
+    before = {int(number): fate for number, fate in _ROW.findall(earlier)}
+    release = _VERSION.search(earlier)
+    fates = {}
     for bug in bugs:
-        lost = reasons.get(bug.id)
-        caught = (
-            f"cannot be put back: {lost}"
-            if lost
-            else _caught(bug, report.results.get(bug.id), report.unfinished, quick)
-        )
-        yield _issue(bug.number), cell(bug.bug), bug.releases, _fix(bug.fix), cell(caught)
+        if bug.id in reasons:
+            fate = cell(f"cannot be put back: {reasons[bug.id]}")
+        elif bug.id in asked or bug.number not in before:
+            fate = cell(_caught(bug, report.results.get(bug.id), report.unfinished, quick))
+        else:
+            fate = before[bug.number]
+            if release and release[1] != report.version and not _RELEASE.search(fate):
+                fate += f" (Kubernetes {release[1]})"
+        fates[bug.number] = fate
+    return fates
 
 
 def _caught(bug: Bug, result: Result | None, unfinished: Collection[str], quick: Collection[str]) -> str:

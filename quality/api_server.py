@@ -5,14 +5,13 @@ and the kubelet sees what is stored (KEP-5793, gate ManifestBasedAdmissionContro
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import yaml
 
-PLUGIN = "MutatingAdmissionPolicy"
+from crashloop.yaml_text import Json
 
-Json = dict[str, Any]
+PLUGIN = "MutatingAdmissionPolicy"
 
 
 class Drop(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ an entry is free.
 from collections.abc import Hashable, Iterable
 
 from crashloop.spec.pod import Container, ContainerKind, ProbeKind
+from crashloop.spec.program import KILLED
 from sim.behaviour import Behaviour, S
 from sim.instance import SimulatedInstance
 from sim.pod import SimPod
@@ -165,6 +166,8 @@ class RestartDelays:
         own = name[: behaviour.keyed_by_chars] if behaviour.keyed_by_container else ""
         if not behaviour.keyed_by_kind:
             own = str((pod.inits if container in pod.inits else pod.regulars).index(container))
+        if behaviour.inits_share_counter and container in pod.inits and not container.is_sidecar:
+            own = "init"
         image = pod.images[name] if behaviour.keyed_by_image else ""
         sandbox = str(pod.sandboxes) if behaviour.sandbox_forgets else ""
         return owner, own, image, pod.resources[name], sandbox
@@ -252,9 +255,11 @@ class RestartDelays:
             or (which == "on failure" and self.policies.runs_once(container, pod.restart_policy))
             or (which == "out of memory" and last.out_of_memory)
             or (which == "success" and last.exit_code == 0)
+            or (which == "success by rule" and last.exit_code == 0 and self.policies.by_rule(container, pod, last))
             or (which == "killed" and last.killed)
             or (which == "probed" and bool(container.probes) and not last.killed)
             or (which == "hooked" and container.post_start)
+            or (which == "exit code 137" and last.exit_code == KILLED)
             or (which in ("init", "sidecars") and self._is_kind(which, container))
         )
 

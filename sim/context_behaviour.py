@@ -102,7 +102,7 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
 
     # The delays (backoff.py)
     grows_twice: str = ""
-    """The restarts whose delay takes two steps: as never_grows."""
+    """The restarts whose delay takes two steps: as never_grows, or exit code 137 (after that)."""
     max_not_for: str = ""
     """The containers that a configured maximum does not hold for: init, sidecars, ruled, on failure (pods under OnFailure), or a
     QosClass (its pods)."""
@@ -192,7 +192,7 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     # The delays (backoff.py)
     never_grows: str = ""
     """The restarts whose delay stays as it is: by rule, on failure (under that policy), out of memory,
-    success (after an exit with 0), killed (by the kubelet), init, or sidecars."""
+    success (after an exit with 0), success by rule, killed (by the kubelet), init, or sidecars."""
     delays_startup_kills: bool = True
     second_curve_expiry_ns: int | None = None
     """Age above which an entry is forgotten where the curve begins with 1 s; None: as everywhere."""
@@ -201,6 +201,10 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """Starts nothing that stands behind a container that waits for its delay."""
 
     # The rules (policy.py)
+    searches_values: bool = False
+    """Finds an exit code only in values that ascend."""
+    not_in_together: bool = False
+    """NotIn matches only what none of a container's rules with NotIn lists."""
     not_in_up_to: int = 255
     """The largest exit code that NotIn takes."""
     rules_end_at_not_in: bool = False
@@ -227,6 +231,12 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     probe_grace: str = "its own"
     """The grace period where pod and probe have one: its own, the pod's, the longer, the shorter, or none. Or its own for
     every kill, or 30 s for every kill."""
+    runs_hooks: str = "always"
+    """When it runs a preStop hook: always, not after a failure, not at the end (of a deleted pod), or in the first life."""
+    ends_sidecars: str = "in turn"
+    """How it ends sidecars: in turn (after the others, the last first), as declared (in that order), first, or beside others."""
+    resizes_hard: bool = False
+    """Ends a container for a resize without SIGTERM."""
     hook_in_grace: bool = True
     """Takes the time of a preStop hook off the grace period."""
 
@@ -238,6 +248,12 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """Asks a readiness probe as soon as the startup probe has succeeded, whatever its period."""
     start_is_noticed: bool = True
     """Looks at the pod when a startup probe has succeeded."""
+    silence_succeeds: bool = False
+    """Takes a request over HTTP that nobody answers for a success."""
+    http_in_first_life: bool = False
+    """Asks over HTTP in the first life of a container only."""
+    periods: str = "own"
+    """How often a probe is asked: by its own period, or by that of the container's first probe."""
     startup_ends: bool = True
     """Asks a startup probe no more once it has succeeded."""
     startup_outlives_exits: str = "always"
@@ -297,7 +313,12 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
 
     # The generation of a pod's spec (statements.py)
     generation_named: str = "newest"
-    """What a status says: newest, none, first, ahead (by the restarts), or until a restart (then the first again)."""
+    """What a status says: newest, none, first, ahead (by the restarts), until a restart (then the first again), less in delays,
+    or none at the end (of a deleted pod)."""
+    lists_by_start: bool = False
+    """Lists what has started last first."""
+    transition_time: str = "true"
+    """lastTransitionTime of Ready and ContainersReady: true, first (it never moves), or now (it moves with each status)."""
 
     # Hooks that fail (kubelet.py, policy.py, backoff.py)
     kills_by_hook_ns: tuple[int | None, int | None] = (0, 0)
@@ -337,6 +358,31 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """The kind of probe whose failure does not kill a sidecar."""
     awaits_sidecars: bool = True
     """Starts what stands behind a sidecar only when its startup probe has succeeded."""
+    sidecars_after_reset: str = "awaited"
+    """The same after RestartAllContainers: awaited, not awaited, or never started (their startup probes are asked no more)."""
+    triggers_together: str = "one"
+    """What two containers that trigger RestartAllContainers at once cause: one, two (when all run again), or none."""
+    ephemerals_fail_pod: bool = False
+    """States the phase Failed of a pod that has succeeded beside an ephemeral container that has not."""
+    inits_share_counter: bool = False
+    retries_inits: str = "all"
+    """The init containers that start again after a failure: all, or first (only that)."""
+    down_sidecars_hold: str = "nothing"
+    """What a sidecar that is down holds back: nothing, init (containers that have failed), or sidecars (behind it)."""
+    sidecars_at_restart: str = "go on"
+    """What becomes of sidecars when it is restarted itself: go on, left (what had exited), or counted anew."""
+    resets_before_start_up: bool = True
+    """Heeds RestartAllContainers of sidecars while init containers run."""
+    sidecars_ready_unprobed: bool = False
+    """States that a sidecar that runs is ready."""
+    hooks_of_sidecars: bool = True
+    """Runs the postStart hooks of sidecars, too."""
+    probes_static: bool = True
+    resize_meets_delay: str = "nothing"
+    """What comes of a resize while another container of the pod crashes: nothing, late (it waits for the end of that), or forgets
+    (the counters of the pod)."""
+    reruns_never_at_restart: bool = False
+    """Starts containers under a policy Never of their own that have failed again when it is restarted itself."""
     init_holds_sidecars: bool = False
     """Restarts no sidecar before the pod's init containers are done."""
     sidecars_hold_regular: bool = False

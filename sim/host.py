@@ -90,9 +90,15 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     """From the create event to the start of the process."""
     api_ms: Range = (8, 60)
     """One status write."""
+    writes_ahead: Range = (0, 0)
+    """How many writes of other pods a status waits for: the status manager makes one after the other."""
     delivery_ms: Range = (2, 40)
     """From the API server to the recorder."""
     relist_ms: Range = (3, 25)
+    speak_ms: Range = (1, 20)
+    """From the start of the process to the journal's first stamp."""
+    answer_ms: Range = (15, 120)
+    """From the question of a probe to its answer."""
     stalls_per_min: float = 0.0
     """Times a minute at which the whole host stands still, recorder included; the heartbeat shows each."""
     stall_s: Range = (0.2, 3.0)
@@ -157,13 +163,39 @@ NO_LOG = HostModel(
 SLOW_DISK = HostModel(name="slow disk", slow_disk=True, create_ms=(500, 6_000), controls=False)
 SLOW_RUNTIME = HostModel(name="slow runtime", slow_disk=True, create_ms=(200, 3_000), relist_ms=(500, 3_000))
 SLOW_API = HostModel(name="slow API", api_ms=(200, 6_000), delivery_ms=(200, 12_000))
+STARVING = HostModel(
+    name="starving",
+    contended=True,
+    sync_ms=(50, 1_000),
+    create_ms=(300, 3_000),
+    start_ms=(700, 3_000),
+    relist_ms=(100, 1_500),
+    speak_ms=(50, 5_000),
+    answer_ms=(300, 3_000),
+    api_ms=(1_000, 5_000),
+    delivery_ms=(50, 1_000),
+    writes_ahead=(0, 40),
+)
+"""Everything takes five to twenty times as long as on a busy host; no beat is late, since the recorder goes first."""
+CROWDED = HostModel(
+    name="crowded",
+    contended=True,
+    sync_ms=(20, 500),
+    start_ms=(700, 3_000),
+    speak_ms=(50, 1_500),
+    answer_ms=(300, 3_000),
+    api_ms=(150, 2_500),
+    delivery_ms=(50, 500),
+    writes_ahead=(0, 40),
+)
+"""The same of programs and API server, while control containers are created as on a calm one."""
 FAR = msgspec.structs.replace(NO_RUNTIME, name="elsewhere", extra_pressure=0.4, run_queues=False, controls=False)
 
 FROZEN = HostModel(name="frozen node", frozen_per_min=1.5)
 FROZEN_BY_JOURNAL = msgspec.structs.replace(FROZEN, name="frozen node by journal", missing=frozenset({Channel.RUNTIME}))
 
 HOSTS = (CALM, BUSY, STARVED, LOSSY, COARSE, NO_RUNTIME, NO_JOURNAL, BLIND, NO_LOG)
-SLOW_HOSTS = (SLOW_DISK, SLOW_RUNTIME, SLOW_API, FAR, FROZEN, FROZEN_BY_JOURNAL)
+SLOW_HOSTS = (SLOW_DISK, SLOW_RUNTIME, SLOW_API, FAR, FROZEN, FROZEN_BY_JOURNAL, STARVING)
 """Where the recorder has a CPU and restarts or statements are late all the same."""
 
 
@@ -193,6 +225,9 @@ class SimulatedHost:
             for channel, rate in model.gaps_per_min.items()
         }
         self.starved: list[HostSpan] = []
+        """When the kubelet and its runtime waited for a CPU."""
+        self.crowded: list[HostSpan] = []
+        """When programs did."""
         self.blocked: list[HostSpan] = []
         self._stalls_from = [stall.from_ns for stall in self.stalls]
         self._frozen_from = [span.from_ns for span in self.frozen]
@@ -222,6 +257,18 @@ class SimulatedHost:
         if waited_ns:
             self.starved.append(HostSpan(t_ns, t_ns + waited_ns))
         return waited_ns
+
+    def program_ms(self, between: Range, now_ns: int) -> int:
+        """Nanoseconds that a program takes for what it does at once if it gets a CPU."""
+        took = self.takes_ms(between)
+        if self.model.contended:
+            self.crowded.append(HostSpan(now_ns, now_ns + took))
+        return took
+
+    def writes_ns(self) -> int:
+        """Nanoseconds until a status is written, with those before it."""
+        ahead = int(drawn(self.chance, self.model.writes_ahead)) if self.model.writes_ahead[1] else 0
+        return sum(self.takes_ms(self.model.api_ms) for _ in range(ahead + 1))
 
     def create_ms(self, now_ns: int) -> int:
         """Nanoseconds that the runtime takes to create a container."""

@@ -1,9 +1,12 @@
 """Instances of the containers of a simulated pod, and their state in the pod cache, as a sync sees them."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
 import msgspec
+
+from crashloop.spec.pod import Container
 
 
 class InstanceState(IntEnum):
@@ -85,9 +88,10 @@ class InstanceView(NamedTuple):
 
 
 class PodView:
-    """All instances of a pod as a sync sees them, newest first."""
+    """All instances of a pod as a sync sees them, newest first, and whether there was a sandbox when it began."""
 
-    def __init__(self, instances: list[SimulatedInstance]) -> None:
+    def __init__(self, instances: list[SimulatedInstance], *, has_sandbox: bool = True) -> None:
+        self.has_sandbox = has_sandbox
         views = [
             InstanceView(each, each.seen)
             for each in reversed(instances)
@@ -109,6 +113,11 @@ class PodView:
     def newest_exited(self, name: str) -> SimulatedInstance | None:
         """The instance that a backoff is measured from."""
         return next((view.instance for view in self.of(name) if view.state is InstanceState.EXITED), None)
+
+    def by_start(self, containers: Iterable[Container]) -> list[Container]:
+        """The containers, what was created last before the others."""
+        created = {name: views[0].instance.created_ns for name, views in self._by_name.items()}
+        return sorted(containers, key=lambda each: -created.get(each.name, 0))
 
     def running(self) -> list[SimulatedInstance]:
         return [views[0].instance for views in self._by_name.values() if views[0].state < InstanceState.EXITED]

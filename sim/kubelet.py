@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from crashloop.history.event import Kind
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, RestartPolicy
 from sim.backoff import GC_PERIOD_NS, Backoffs
 from sim.behaviour import Behaviour, S
 from sim.config import Effective
@@ -236,7 +236,7 @@ class Kubelet:
 
     def _take(self, pod: SimPod, writer: StatusWriter) -> None:
         before = self._syncs.get(pod.uid)
-        if before is None:
+        if before is None or pod.is_static:
             pod.taken_ns = self.loop.now
         sync = PodSync(
             self.world,
@@ -260,6 +260,14 @@ class Kubelet:
                 sync.statements.uncounted = dict(pod.numbers)
             if self.behaviour.reruns_at_restart and pod.alive():
                 pod.reruns = {each.name for each in pod.regulars} - {each.name for each in pod.alive()}
+            down = {each.name for each in pod.inits if each.is_sidecar} - {each.name for each in pod.alive()}
+            if self.behaviour.sidecars_at_restart == "left":
+                pod.left |= down
+            if self.behaviour.sidecars_at_restart == "counted anew":
+                sync.statements.uncounted |= {name: pod.numbers[name] for name in down & pod.numbers.keys()}
+            if self.behaviour.reruns_never_at_restart:
+                never = {each.name for each in pod.regulars if each.restart_policy is RestartPolicy.NEVER}
+                pod.reruns = {name for name in never if pod.exit_codes.get(name)} - {each.name for each in pod.alive()}
             if self.behaviour.repeats_init_at_restart and not pod.alive():
                 pod.reruns = {each.name for each in pod.inits}
             sync.prober.is_mute = self.behaviour.probes_end_at_restart
@@ -340,7 +348,8 @@ class Kubelet:
             sync.prober.watch(container, instance)
         if not pod.was_reset and self._drops_log(pod, container, instance):
             pod.logs[container.name].discard(instance.number - 1)
-        runs = self.behaviour.hook_runs[instance.number > 0] if container.post_start else 0
+        has_hook = container.post_start and (self.behaviour.hooks_of_sidecars or not container.is_sidecar)
+        runs = self.behaviour.hook_runs[instance.number > 0] if has_hook else 0
         for name in ("hook", "hook.again")[:runs]:
             late_ns = self.behaviour.kills_by_hook_ns[instance.number > 0]
             self.runtime.hook(pod, container, instance, name, late_ns)

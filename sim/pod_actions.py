@@ -49,10 +49,11 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     if source is not None:
         actions.reset = source
         return actions
-    if pod.sandbox_id is None:
+    if not view.has_sandbox:
         return _without_sandbox(pod, view, policies, actions)
     actions.starts += [each for each in pod.ephemerals if _ephemeral_due(each, pod, view, policies)]
     initialized = _init(pod, view, policies, probed, actions)
+    actions.starts = [each for each in actions.starts if not _held_by_sidecar(each, pod, view, policies.behaviour)]
     if actions.kill_pod:
         return actions
     awaits_init = policies.behaviour.awaits_init_after_reset if pod.was_reset else policies.behaviour.waits_for_init
@@ -64,6 +65,15 @@ def decide(pod: SimPod, view: PodView, policies: Policies, probed: Probed) -> Ac
     if policies.behaviour.sidecars_hold_regular and _sidecar_down(pod, view):
         actions.starts = [each for each in actions.starts if each.kind is not ContainerKind.REGULAR]
     return actions
+
+
+def _held_by_sidecar(container: Container, pod: SimPod, view: PodView, behaviour: Behaviour) -> bool:
+    """Whether a faulty kubelet does not start an init container or sidecar again because a sidecar before it is down."""
+    held = "sidecars" if container.is_sidecar else "init"
+    if behaviour.down_sidecars_hold != held or container not in pod.inits or view.newest(container.name) is None:
+        return False
+    before = [view.newest(each.name) for each in pod.inits[: pod.inits.index(container)] if each.is_sidecar]
+    return any(each is not None and each.state is InstanceState.EXITED for each in before)
 
 
 def _sidecar_down(pod: SimPod, view: PodView) -> bool:
@@ -107,6 +117,8 @@ def restarts(instance: SimulatedInstance, container: Container, pod: SimPod, pol
     """Whether an exited instance is to be followed by another."""
     if _completes_init(instance, container) or container.name in pod.left:
         return False
+    if policies.behaviour.retries_inits == "first" and container in pod.inits[1:] and not container.is_sidecar:
+        return False
     if instance.refused and policies.leaves_refused(container):
         return False
     if container.is_sidecar:
@@ -135,6 +147,7 @@ def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | 
         return None
     if behaviour.resets_under_never_only and pod.spec.restart_policy is not RestartPolicy.NEVER:
         return None
+    sources = []
     for container in pod.regulars if behaviour.resets_by_regular_only else (*pod.inits, *pod.regulars):
         newest = view.newest(container.name)
         if (
@@ -143,8 +156,12 @@ def reset_source(pod: SimPod, view: PodView, policies: Policies) -> Container | 
             and container.name not in pod.left
             and policies.resets(container, pod.spec, newest.instance)
         ):
-            return container
-    return None
+            sources.append(container)
+    if not behaviour.resets_before_start_up and not any(view.newest(each.name) for each in pod.regulars):
+        sources = [each for each in sources if not each.is_sidecar]
+    if behaviour.triggers_together == "none" and len(sources) > 1:
+        return None
+    return sources[0] if sources else None
 
 
 def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Actions) -> Actions:
@@ -181,10 +198,10 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
     """Plan the init containers; whether regular containers may start."""
     inits = {"first": pod.inits[:1], "none": ()}.get(policies.behaviour.new_sandbox_inits, pod.inits)
     inits = inits if pod.sandboxes > 1 else pod.inits
-    past = any(_here(container, pod, view) is not None for container in pod.regulars)
+    past = any(present(container, pod, view) is not None for container in pod.regulars)
     for index, container in enumerate(inits):
-        newest = _here(container, pod, view)
-        begun = past or any(_here(later, pod, view) is not None for later in pod.inits[index + 1 :])
+        newest = present(container, pod, view)
+        begun = past or any(present(later, pod, view) is not None for later in pod.inits[index + 1 :])
         if container.is_sidecar:
             if policies.delays_sidecars and not past:
                 continue
@@ -220,7 +237,7 @@ def _init(pod: SimPod, view: PodView, policies: Policies, probed: Probed, action
     return True
 
 
-def _here(container: Container, pod: SimPod, view: PodView) -> InstanceView | None:
+def present(container: Container, pod: SimPod, view: PodView) -> InstanceView | None:
     """The container's newest instance in the present sandbox."""
     newest = view.newest(container.name)
     return newest if newest is not None and newest.instance.sandbox == pod.sandboxes else None
@@ -245,8 +262,10 @@ def _sidecar(
         if restarts(instance, container, pod, policies):
             actions.starts.append(container)
         return False
-    done = _startup_done(container, instance, probed) or not policies.behaviour.awaits_sidecars
-    becomes = policies.behaviour.changed_sidecar if instance.image != pod.images[instance.name] else "restarts"
+    behaviour = policies.behaviour
+    unawaited = pod.was_reset and behaviour.sidecars_after_reset == "not awaited"
+    done = _startup_done(container, instance, probed) or not behaviour.awaits_sidecars or unawaited
+    becomes = behaviour.changed_sidecar if instance.image != pod.images[instance.name] else "restarts"
     if _to_kill(instance, pod, probed) and becomes != "stays":
         actions.kills.append(Kill(container, instance))
         if becomes == "takes along":

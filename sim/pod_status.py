@@ -74,26 +74,44 @@ def generation(pod: SimPod, behaviour: Behaviour) -> int:
     )
     restarts = sum(pod.numbers.values())
     named = {"none": -1, "first": 0, "ahead": changes + restarts, "until a restart": 0 if restarts else changes}
+    waits = not pod.exit_codes.keys() <= {each.name for each in pod.alive()}
+    named["less in delays"] = max(0, changes - waits)
     return 1 + named.get(behaviour.generation_named, changes)
 
 
 TERMINAL = ("Succeeded", "Failed")
+ONCE_ENDED = "onceEnded"
+"""Of a status that is not sent yet: its phase and reason if the containers have ended by then."""
 
 
 def stated_phase(
     pod: SimPod, view: PodView, policies: Policies, phase: str, before: str, *, past_deadline: bool, resets: bool
-) -> str:
-    """What is stated of a pod in that phase, of which `before` was stated last; `resets`: AllContainersRestarting is True."""
+) -> tuple[str, str]:
+    """What is stated of a pod in that phase, and what will be if its containers have ended when the status is sent.
+
+    `before` was stated last; `resets`: AllContainersRestarting is True.
+    """
     behaviour = policies.behaviour
     if past_deadline and behaviour.deadline == "stated only":
-        return "Failed"
-    if phase in TERMINAL and ((view.running() and behaviour.final_awaits_ends) or behaviour.never_ends):
-        return before
+        return "Failed", "Failed"
+    if phase in TERMINAL and behaviour.never_ends:
+        return before, before
+    made = _phase_of(pod, view, policies, phase, resets=resets)
+    withheld = phase in TERMINAL and view.running() and behaviour.final_awaits_ends
+    return before if withheld else made, made
+
+
+def _phase_of(pod: SimPod, view: PodView, policies: Policies, phase: str, *, resets: bool) -> str:
+    behaviour = policies.behaviour
     by_sidecars = _phase_by_sidecars(pod, view, behaviour, phase)
     if by_sidecars is not None:
         return by_sidecars
     if behaviour.failed_once_one_failed and _one_failed(pod, view, policies):
         return "Failed"
+    if phase == "Succeeded" and behaviour.ephemerals_fail_pod:
+        newest = [view.newest(each.name) for each in pod.ephemerals]
+        if any(each is not None and each.instance.exit_code for each in newest):
+            return "Failed"
     if phase == "Failed" and behaviour.always_succeeded:
         return "Succeeded"
     if phase == "Succeeded" and behaviour.always_failed:
@@ -145,6 +163,7 @@ class PodConditions:
 
     def __init__(self, behaviour: Behaviour, now: Callable[[], int]) -> None:
         self._which = behaviour.ready_condition
+        self._transition_time = behaviour.transition_time
         self._initialized = behaviour.initialized
         self._now = now
         self._was_ready = False
@@ -166,8 +185,8 @@ class PodConditions:
             "any": any(ready) and phase not in TERMINAL,
             "never again": true and not restarted,
         }.get(self._which, true)
-        if stated is not self._stated:
-            self._stated, self._since_ns = stated, self._now()
+        moves = {"first": self._stated is None, "now": True}.get(self._transition_time, stated is not self._stated)
+        self._stated, self._since_ns = stated, self._now() if moves else self._since_ns
         reason = {} if stated else {"reason": ENDED.get(phase, "ContainersNotReady")}
         said = {"status": str(stated), "lastTransitionTime": stamp(self._since_ns), **reason}
         return [{"type": each, **said} for each in READY_TYPES]

@@ -160,6 +160,10 @@ class Worker:
             self._pending = False
             self.wake()
 
+    def refresh(self) -> None:
+        """Bring the pod cache up to date, at the end of the pod."""
+        self._pleg.refresh()
+
     def halt(self) -> None:
         """The kubelet goes, or the pod is done: no further look."""
         self.halted = True

@@ -4,6 +4,8 @@ pkg/api/v1/pod/util.go ContainerShouldRestart and FindMatchingContainerRestartRu
 ShouldContainerBeRestarted and ShouldAllContainersRestart, all @v1.37.1; KEP-5307 and KEP-5532, Design Details.
 """
 
+from bisect import bisect_left
+
 import msgspec
 
 from crashloop.spec.pod import Action, Container, ContainerKind, Operator, Pod, RestartPolicy, RestartRule
@@ -120,6 +122,10 @@ class Policies(msgspec.Struct, frozen=True):
         if behaviour.rules_end_at_not_in:
             first = next((at for at, rule in enumerate(rules, 1) if rule.operator is Operator.NOT_IN), len(rules))
             rules = rules[:first]
+        if behaviour.not_in_together and any(
+            exit_code in each.values for each in rules if each.operator is Operator.NOT_IN
+        ):
+            rules = tuple(each for each in rules if each.operator is Operator.IN)
         matching = [rule.action for rule in rules if self._matches(rule, exit_code)]
         if not matching:
             return None
@@ -170,6 +176,9 @@ class Policies(msgspec.Struct, frozen=True):
         if behaviour.last_value_ignored and len(values) > 1:
             values = values[:-1]
         wants_member = (rule.operator is Operator.IN) != behaviour.operators_swapped
+        if behaviour.searches_values:
+            place = bisect_left(values, exit_code)
+            return (values[place : place + 1] == (exit_code,)) is wants_member
         return (exit_code in values) is wants_member
 
     def _by_policy(self, policy: RestartPolicy, instance: SimulatedInstance) -> bool:

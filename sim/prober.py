@@ -14,7 +14,6 @@ from sim.instance import SimulatedInstance
 from sim.pod import SimPod
 from sim.pod_actions import Probed
 
-EXEC_MS = (15, 120)
 SYNC_MS = (20, 1_200)
 """Until the sync that a success of a startup probe causes, which asks the readiness probe: prober_manager.go UpdatePodStatus."""
 KINDS = (ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS)
@@ -96,7 +95,8 @@ class Prober:
 
     def add_pod(self) -> None:
         """Make sure that every probe has its worker, as far as the kubelet looks."""
-        for container in (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar)):
+        probed = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
+        for container in probed if self._behaviour.probes_static or not self._pod.is_static else ():
             for probe in _in_order(container):
                 worker = container.name, probe.kind
                 which = self._behaviour.adds_workers
@@ -133,6 +133,8 @@ class Prober:
 
     def is_ready(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance."""
+        if container.is_sidecar and self._behaviour.sidecars_ready_unprobed:
+            return True
         if self._behaviour.heeds_readiness and not self.has_started(container, instance):
             return False
         if self._behaviour.never_ready:
@@ -196,7 +198,11 @@ class Prober:
 
     def _ask(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:
         worker = container.name, probe.kind
+        if self._behaviour.http_in_first_life and probe.handler is Handler.HTTP and instance.number:
+            return
         if self._is_done(probe) or instance.exited_ns is not None or worker not in self._workers:
+            return
+        if self._pod.was_reset and container.is_sidecar and self._behaviour.sidecars_after_reset == "never started":
             return
         is_startup = probe.kind is ProbeKind.STARTUP
         started = self.has_started(container, instance)
@@ -214,7 +220,9 @@ class Prober:
         asked = instance.container_id, probe.kind
         number = self._asked.get(asked, 0)
         self._asked[asked] = number + 1
-        stamped_ns = self._host.awake(self._loop.now + self._host.takes_ms(EXEC_MS))
+        stamped_ns = self._host.awake(
+            self._loop.now + self._host.program_ms(self._host.model.answer_ms, self._loop.now)
+        )
         answer = probe.answer(number, (stamped_ns - instance.spoke_ns) / 1e9)
         self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
@@ -253,6 +261,7 @@ class Prober:
         worker, behaviour = (container.name, probe.kind), self._behaviour
         counter = (container.name, ProbeKind.LIVENESS) if behaviour.failures_shared else worker
         failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
+        failed &= not (behaviour.silence_succeeds and probe.handler is Handler.HTTP and probe.hangs)
         failures = self._failures.get(counter, 0) + 1 if failed else 0
         self._failures[counter] = (
             self._failures.get(counter, 0) if behaviour.failures_add_up and not failed else failures
@@ -267,9 +276,13 @@ class Prober:
         elif not failed and self._successes[worker] >= self._needed(probe):
             self._succeed(probe, instance)
         self._loop.at(
-            max(self._loop.now, asked_ns + probe.period_s * behaviour.probe_period_factor * 1_000_000_000),
+            max(self._loop.now, asked_ns + self._period_s(container, probe) * 1_000_000_000),
             lambda: self._ask(container, probe, instance),
         )
+
+    def _period_s(self, container: Container, probe: Probe) -> int:
+        of = container.probes[0] if self._behaviour.periods == "of the first" else probe
+        return of.period_s * self._behaviour.probe_period_factor
 
     def _needed(self, probe: Probe) -> int:
         """Successes after which a probe has succeeded."""

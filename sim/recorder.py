@@ -43,7 +43,11 @@ def host_lines(host: SimulatedHost, begin_ns: int, end_ns: int, boot_ns: Callabl
 def _pressure_lines(host: SimulatedHost, begin_ns: int, end_ns: int) -> Iterator[HostLine]:
     """The kernel's figures, once a second."""
     model = host.model
-    waits, pressed, blocked = Overlap(host.starved), Overlap([*host.starved, *host.stalls]), Overlap(host.blocked)
+    waits, pressed, blocked = (
+        Overlap(host.starved),
+        Overlap([*host.starved, *host.crowded, *host.stalls]),
+        Overlap(host.blocked),
+    )
     last_ns = begin_ns
     for t_ns in map(host.awake, range(begin_ns + S, end_ns, S)):
         if t_ns <= last_ns or t_ns > end_ns:
@@ -191,9 +195,10 @@ class Tape:
         """The recorder reads the logs of a pod's containers: their journals come all at once."""
         if Channel.JOURNAL in self._missing:
             return
-        step = self.host.model.journal_step_ns
+        step, lines = self.host.model.journal_step_ns, self._journals.pop(pod_uid, [])
+        self._journals[pod_uid] = [line for line in lines if line[0] > now_ns]
         # Each life appends to the same file, so its lines are in the order of time.
-        for t_ns, kind, data, of in sorted(self._journals.pop(pod_uid, ()), key=lambda line: line[0]):
+        for t_ns, kind, data, of in sorted((line for line in lines if line[0] <= now_ns), key=lambda line: line[0]):
             boot_ns = self.boot_ns(t_ns)
             self._add(
                 boot_ns - boot_ns % step,

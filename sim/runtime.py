@@ -11,8 +11,6 @@ from sim.host import MS, Steps, World, ignore
 from sim.instance import SimulatedInstance
 from sim.pod import SimPod
 
-SHELL_MS = (1, 20)
-"""From the start of the process to the journal's first stamp."""
 HOOK_MS = (10, 80)
 LAST_WORDS_MS = (1, 8)
 """From the journal's last stamp to the exit."""
@@ -111,8 +109,9 @@ class Runtime:
         born = self.loop.now
         instance.started_ns = self.host.awake(born + self.host.takes_ms(PUBLISH_MS))
         self._event(pod, instance, instance.started_ns, Kind.STARTED, pid=instance.pid)
-        instance.life, life = pod.next_life(container, born)
-        spoke = instance.spoke_ns = self.host.awake(self.host.thawed(born + self.host.takes_ms(SHELL_MS)))
+        speaks_ns = born + self.host.program_ms(self.host.model.speak_ms, born)
+        spoke = instance.spoke_ns = self.host.awake(self.host.thawed(speaks_ns))
+        instance.life, life = pod.next_life(container, spoke)
         pod.tape.journal(spoke, Kind.STARTED, f"start {instance.life}", pod.uid, instance)
         for name, value in _found(pod, container, instance):
             pod.tape.noted(spoke, name, value, pod.uid, instance)
@@ -146,11 +145,19 @@ class Runtime:
 
         self.loop.at(ran_ns, ran)
 
-    def kill(self, pod: SimPod, container: Container, instance: SimulatedInstance, grace_s: int | None = None) -> Steps:
-        """SIGTERM, and wait for the exit, or for the grace period, which is the pod's if none is given."""
+    def kill(
+        self,
+        pod: SimPod,
+        container: Container,
+        instance: SimulatedInstance,
+        grace_s: int | None = None,
+        *,
+        hard: bool = False,
+    ) -> Steps:
+        """SIGTERM, and wait for the exit, or for the grace period, which is the pod's if none is given; `hard`: SIGKILL."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
-        if self.kills_hard:
+        if self.kills_hard or hard:
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
             grace_s = pod.spec.grace_s if grace_s is None else grace_s
@@ -169,14 +176,14 @@ class Runtime:
             self._exit(pod, instance, container.exit_code_on_term)
 
     def end(self, pod: SimPod, instances: Sequence[tuple[Container, SimulatedInstance, int | None]]) -> Steps:
-        """Kill instances, each with its grace period: one after the other, but those that ignore SIGTERM beside each other."""
-        ignoring = [each for each in instances if each[0].exit_code_on_term == KILLED][1:]
-        for each in ignoring:
+        """Kill instances, each with its grace period: one after the other, but those that take their time beside each other."""
+        slow = [each for each in instances if each[0].exit_code_on_term == KILLED or each[0].pre_stop_s][1:]
+        for each in slow:
             self.loop.spawn(self.kill(pod, *each))
         for each in instances:
-            if each not in ignoring:
+            if each not in slow:
                 yield from self.kill(pod, *each)
-        while any(instance.exited_ns is None for _, instance, _ in ignoring):
+        while any(instance.exited_ns is None for _, instance, _ in slow):
             yield LOOK_NS
 
     def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:

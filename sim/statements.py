@@ -11,8 +11,18 @@ from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 from sim.behaviour import Behaviour, S
 from sim.instance import InstanceState, PodView, SimulatedInstance
 from sim.pod import SimPod, stamp
-from sim.pod_actions import reset_source, restarts
-from sim.pod_status import ENDED, READY_TYPES, TERMINAL, PodConditions, State, generation, stated_phase, terminated
+from sim.pod_actions import present, reset_source, restarts
+from sim.pod_status import (
+    ENDED,
+    ONCE_ENDED,
+    READY_TYPES,
+    TERMINAL,
+    PodConditions,
+    State,
+    generation,
+    stated_phase,
+    terminated,
+)
 from sim.policy import Policies
 
 _RESET_MESSAGE = "The container is removed because RestartAllContainers in place"
@@ -27,6 +37,10 @@ LOST_STATE: State = {
 RESTARTING_ALL = "AllContainersRestarting"
 CARRIED_NS = S
 """Until the prober has met the new instance: 0.8 s were seen on 1.37.1."""
+
+
+def _phase_fields(phase: str, reasoned: bool) -> dict[str, str]:
+    return {"phase": phase, "reason": "DeadlineExceeded" if reasoned and phase == "Failed" else ""}
 
 
 class Statements:
@@ -83,12 +97,16 @@ class Statements:
         self.reasons.clear()
 
     def inherit(self, before: "Statements") -> None:
-        """Take over what the API object already says, after a restart of the kubelet."""
+        """Take over what the API object already says, after a restart of the kubelet: one that it reads from a file says nothing.
+
+        pkg/kubelet/status/status_manager.go@v1.37.1 SetPodStatus; startTime and conditions of a static pod moved on 1.37.2.
+        """
         self.reset = before.reset
         self._stated = before._stated
         self._last = before._last
         self._running = before._running
-        self._ready = before._ready
+        if not self.pod.is_static:
+            self._ready = before._ready
         if not (self.pod.is_static and self.policies.behaviour.forgets_static_init):
             self._kept = before._kept
 
@@ -106,6 +124,7 @@ class Statements:
             pod.taken_ns,
             self.past_deadline,
             self._by_probes(),
+            tuple(self._shown.items()),
         )
         if key != self._made_of:
             self._made, self._made_of = self._make(view), key
@@ -116,9 +135,10 @@ class Statements:
         if behaviour.infers_lost_ends:
             self._infer_ends(view)
         phase = self.phase(view)
+        regulars = view.by_start(pod.regulars) if behaviour.lists_by_start else pod.regulars
         statuses = {
             "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
-            "containerStatuses": [self._container(each, view, behaviour) for each in pod.regulars],
+            "containerStatuses": [self._container(each, view, behaviour) for each in regulars],
         }
         conditions = [
             self._ready.initialized(pod, statuses, keeps=self.policies.reset),
@@ -126,7 +146,7 @@ class Statements:
             {"type": "PodScheduled", "status": "True"},
             *self._restarting_all(view, phase),
         ]
-        self._stated = stated_phase(
+        self._stated, once_sent = stated_phase(
             pod,
             view,
             self.policies,
@@ -135,10 +155,10 @@ class Statements:
             past_deadline=self.past_deadline,
             resets=self._resets,
         )
-        reasoned = self.past_deadline and self._stated == "Failed" and behaviour.deadline != "unreasoned"
+        reasoned = self.past_deadline and behaviour.deadline != "unreasoned"
         status = {
-            "phase": self._stated,
-            "reason": "DeadlineExceeded" if reasoned else "",
+            **_phase_fields(self._stated, reasoned),
+            ONCE_ENDED: _phase_fields(once_sent, reasoned) if once_sent != self._stated else None,
             "startTime": stamp(self._start_ns()),
             "conditions": conditions,
             "podIP": self._address(),
@@ -228,7 +248,8 @@ class Statements:
         newest = {each.name: view.newest(each.name) for each in self.pod.regulars}
         if pending or any(seen is None and not self._has_run(name) for name, seen in newest.items()):
             return "Pending"
-        if not any(newest.values()) and any(self._runs(each, view) for each in self.pod.inits):
+        here = any(present(each, self.pod, view) for each in self.pod.regulars)
+        if not here and any(self._is_starting(each, view) for each in self.pod.inits):
             return "Pending"
         if any(seen is not None and seen.state < InstanceState.EXITED for seen in newest.values()):
             return "Running"
@@ -240,9 +261,16 @@ class Statements:
         ended_well = all(seen is not None and seen.instance.exit_code == 0 for seen in newest.values())
         return "Succeeded" if ended_well else "Failed"
 
-    def _runs(self, container: Container, view: PodView) -> bool:
+    def _is_starting(self, container: Container, view: PodView) -> bool:
+        """Whether it runs and has not started as far as getPhase knows: by the old status, which its startup probe corrects."""
         newest = view.newest(container.name)
-        return newest is not None and newest.state is InstanceState.RUNNING
+        if newest is None or newest.state is not InstanceState.RUNNING:
+            return False
+        if not self.carries_started:  # up to 1.34 it knows nothing of the old status
+            return True
+        if any(each.kind is ProbeKind.STARTUP for each in container.probes):
+            return not self.has_started(container, newest.instance)
+        return self._shown.get(container.name) != (newest.instance.container_id, True)
 
     def _has_run(self, name: str) -> bool:
         """Whether a container without an instance had one: RestartAllContainers removed it."""

@@ -9,9 +9,13 @@ from typing import Any
 from crashloop.history.event import Channel, Kind
 from sim.behaviour import Behaviour
 from sim.host import Action, World, ignore
+from sim.instance import PodView
 from sim.pod import SimPod, stamp
-from sim.pod_status import with_fields_of
+from sim.pod_status import ONCE_ENDED, with_fields_of
+from sim.policy import Policies
 
+_RIGHT = Policies(Behaviour(), rules=True, reset=True)
+"""How the API server reads restart policies, whatever its kubelet makes of them."""
 HEARS_MS = (200, 25_000)
 """From the return of the control plane until the kubelet hears of what it has missed: TCP sends again ever more seldom."""
 
@@ -55,7 +59,11 @@ FIRST_STATUS: dict[str, Any] = {"phase": "Pending"}
 
 
 class StatusWriter:
-    """Writes the statuses of one pod, one after the other; those made meanwhile are coalesced into the last."""
+    """Writes the statuses of one pod, one after the other; those made meanwhile are coalesced into the last.
+
+    Whether a final phase still awaits the ends of containers is asked when a status is sent, not when it is made:
+    pkg/kubelet/status/status_manager.go@v1.37.1 syncPod.
+    """
 
     def __init__(self, world: World, pod: SimPod, connection: Connection) -> None:
         self._loop, self._host = world
@@ -63,6 +71,7 @@ class StatusWriter:
         self._tape = pod.tape
         self._uid = pod.uid
         self._grace_s = pod.spec.grace_s
+        self._pod = pod
         self._written: dict[str, Any] = {}
         self._next: dict[str, Any] | None = None
         self._busy = False
@@ -72,6 +81,8 @@ class StatusWriter:
         self._to_relist = False
         self._closed = False
         self._deletion: dict[str, Any] = {}
+        self.has_stopped = False
+        """Whether the pod's containers and its sandbox have."""
         self.on_write: Callable[[], None] = ignore
         self.on_delivery: Callable[[str, dict[str, Any]], None] = ignore
         """Called with the pod's uid and a status when the recorder has it in hand."""
@@ -126,16 +137,37 @@ class StatusWriter:
 
     def _write(self) -> None:
         status, self._next = self._next, None
-        if status is None or status == self._written:
+        if status is None or self._as_sent(status) == self._written or self._is_refused(status):
             return
         self._busy = True
         if self._connection.lost:
             self._next = status
             self._connection.once_restored(self._retry)
             return
-        took_ns = self._host.takes_ms(self._host.model.api_ms)
+        took_ns = self._host.writes_ns()
         took_ns += self._host.frozen_for(self._loop.now + took_ns)
         self._loop.after(took_ns, lambda: self._commit(status))
+
+    def _as_sent(self, status: dict[str, Any]) -> dict[str, Any]:
+        ended = status.get(ONCE_ENDED, {}) if self.has_stopped else {}
+        return {name: value for name, value in (status | ended).items() if value and name != ONCE_ENDED}
+
+    def _is_refused(self, status: dict[str, Any]) -> bool:
+        """Whether a container that had ended for good leaves that state: in another sandbox, what a correct kubelet does.
+
+        What the kubelet writes again meanwhile is refused as well, and the end of the container makes another status.
+        pkg/apis/core/validation/validation.go@v1.37.1 ValidateContainerStateTransition
+        """
+        if self._pod.sandboxes <= 1 or self._pod.spec.restarts_all:
+            return False
+        ended = {each["name"] for each in self._written.get("containerStatuses", ()) if "terminated" in each["state"]}
+        going_on = {each["name"] for each in status.get("containerStatuses", ()) if "terminated" not in each["state"]}
+        view, leaving = (
+            PodView(self._pod.instances),
+            [each for each in self._pod.regulars if each.name in ended & going_on],
+        )
+        last = [(each, view.newest_exited(each.name)) for each in leaving]
+        return any(exited and not _RIGHT.restarts(each, self._pod.spec, exited) for each, exited in last)
 
     def _retry(self) -> None:
         self._busy = False
@@ -149,7 +181,7 @@ class StatusWriter:
             self._next = self._next or status
             self._write()
             return
-        self._written = status
+        self._written = self._as_sent(status)
         self._version += 1
         self.on_write()
         self._deliver()

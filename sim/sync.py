@@ -7,7 +7,7 @@ works with the pod at its begin: containers that it kills itself still count as 
 from collections.abc import Callable, Generator
 from typing import Any
 
-from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
+from crashloop.spec.pod import Container, ContainerKind
 from sim.backoff import Backoffs, RestartDelays
 from sim.behaviour import S
 from sim.config import Effective, spell
@@ -17,6 +17,7 @@ from sim.instance import InstanceState, PodView, SimulatedInstance
 from sim.instrumentation import Metrics, PodLog
 from sim.pod import SimPod
 from sim.pod_actions import Actions, Kill, LateStarts, decide, reset_late_ns, reset_targets, restarts
+from sim.pod_end import PodEnd, as_hooked
 from sim.pod_status import TERMINAL
 from sim.pod_worker import RETRY_NS, ActiveDeadline, Pleg, Worker
 from sim.policy import Policies
@@ -26,7 +27,6 @@ from sim.statements import Statements
 from sim.status_manager import LateStatements, StatusWriter
 
 FREE = 0
-LOOK_NS = S // 20
 MOUNT_TIMEOUT_NS = 123 * S
 """pkg/kubelet/volumemanager/volume_manager.go@v1.37.1 podAttachAndMountTimeout."""
 NETWORK_RETRY_NS = S
@@ -61,6 +61,9 @@ class PodSync:
         self.configuration = configuration
         self.puller = puller
         self._failed_starts = 0
+        self._resets = False
+        self._second = False
+        """Whether a faulty kubelet restarts all containers once more."""
         self._statements_out = LateStatements(world, self.behaviour, pod, writer)
         self.log = PodLog(pod, self.behaviour)
         self.delays = RestartDelays(pod, policies, backoffs)
@@ -82,6 +85,7 @@ class PodSync:
         self.statements.is_ready = self.prober.is_ready
         self.statements.has_started = self.prober.states_started
         self.statements.carries_started = effective.release >= (1, 35)
+        self._end = PodEnd(world, runtime, self.worker, self.prober, self.statements, writer, self._start)
         self._deadline = ActiveDeadline(world, self.behaviour, pod, wake=self.worker.wake)
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the node has no control plane."""
@@ -95,7 +99,9 @@ class PodSync:
         """The runtime saw an exit."""
         if not self.worker.halted:
             container = self.pod.spec.container(instance.name)
-            self.prober.ended(container, for_good=not restarts(instance, container, self.pod, self.policies))
+            # No status shows the end of what a RestartAllContainers kills, and its workers go by the status.
+            for_good = not self._resets and not restarts(instance, container, self.pod, self.policies)
+            self.prober.ended(container, for_good=for_good)
 
     def _relisted(self, changed: bool, died: list[SimulatedInstance]) -> None:
         """Look at the pod as the cache has it now, and remove dead instances of a container but the newest."""
@@ -107,18 +113,18 @@ class PodSync:
                     self.runtime.remove(self.pod, older)
 
     def _sync(self) -> Steps:
-        view = PodView(self.pod.instances)
+        view = PodView(self.pod.instances, has_sandbox=self.pod.sandbox_id is not None)
         yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         if self._deadline.passed and self.behaviour.deadline == "kills only":
             self._deadline.passed = False
-            yield from self._kill_all()
+            yield from self._end.kill_all()
         self.statements.past_deadline = self._deadline.passed
         status, phase = self.statements.status(view)
         self.metrics.stated(self.pod.uid, phase)
         self._state(status)
         ephemeral = {each.name for each in self.pod.ephemerals} if self.behaviour.awaits_ephemerals else set()
         if phase in TERMINAL and not any(each.name in ephemeral for each in self.pod.alive()):
-            yield from self._terminate()
+            yield from self._end.terminate()
             return
         if self.behaviour.awaits_network and not self.has_network():
             self._lacked_network = True
@@ -129,16 +135,21 @@ class PodSync:
             self._waited(self.behaviour.network_wait_steps)
         self.prober.add_pod()
         actions = decide(self.pod, view, self.policies, self.prober.probed)
+        if actions.reset is None and self._second and not actions.starts:
+            actions.reset = self.pod.regulars[0]
         if actions.reset is not None:
             yield from self._reset(actions.reset)
             return
         if self.behaviour.siblings_too:
             self._take_siblings_along(view, actions)
+        self._resize(actions)
         for kill in actions.kills:
             grace_s = self.prober.grace_s(kill.container, kill.instance)
-            yield from self.runtime.kill(self.pod, kill.container, kill.instance, grace_s)
+            container = as_hooked(kill.container, kill.instance, self.behaviour.runs_hooks, at_end=False)
+            hard = self.behaviour.resizes_hard and kill.instance.resources != self.pod.resources[container.name]
+            yield from self.runtime.kill(self.pod, container, kill.instance, grace_s, hard=hard)
         if actions.kill_pod:
-            yield from self._kill_all()
+            yield from self._end.kill_all()
             yield from self.runtime.stop_sandbox(self.pod)
         if self.behaviour.awaits_volumes and not (yield from self._mounts()):
             self.worker.completed(failed=True)
@@ -176,6 +187,10 @@ class PodSync:
             self.runtime.remove(self.pod, instance)
 
     def _start_all(self, actions: Actions, view: PodView) -> Steps:
+        if self.pod.sandbox_id is None and actions.starts:
+            # It has gone since the sync began, so no container can be created.
+            self.worker.completed(failed=True)
+            return
         if self.behaviour.siblings_wait and (longest_ns := self._longest_wait_ns(actions, view)) > FREE:
             self.worker.completed(failed=True, held_ns=longest_ns)
             return
@@ -322,6 +337,9 @@ class PodSync:
         pod = self.pod
         removed = set()
         killed = False
+        self._resets = True
+        exited = [each for each in pod.instances if each.exited_ns is not None]
+        together = sum(self.policies.resets(pod.spec.container(each.name), pod.spec, each) for each in exited) > 1
         if late_ns := reset_late_ns(pod, self.behaviour):
             yield late_ns
         for container in reset_targets(pod, source, self.statements.reasons, self.behaviour):
@@ -342,7 +360,9 @@ class PodSync:
             pod.marked_volume.clear()
         if self.behaviour.reset_forgets:
             self.delays.forget()
+        self._second = self.behaviour.triggers_together == "two" and together
         pod.was_reset = True
+        self._resets = False
         if self.behaviour.reset_counts_anew:
             self.statements.uncounted |= {name: number + 1 for name, number in pod.numbers.items()}
         self.statements.mark_reset(removed)
@@ -363,6 +383,17 @@ class PodSync:
             if self.behaviour.reset_repeats_ephemeral:
                 yield from self._start(container)
 
+    def _resize(self, actions: Actions) -> None:
+        """What a faulty kubelet makes of a resize while another container crashes."""
+        resized = [each for each in actions.kills if each.instance.resources != self.pod.resources[each.container.name]]
+        crashed = {name for name, ns in self.pod.exited_ns.items() if self.loop.now - ns < 10 * S}
+        match self.behaviour.resize_meets_delay if resized and crashed else "nothing":
+            case "late":
+                actions.kills = [each for each in actions.kills if each not in resized]
+                actions.starts = [each for each in actions.starts if each.name in crashed]
+            case "forgets":
+                self.delays.forget()
+
     def _take_siblings_along(self, view: PodView, actions: Actions) -> None:
         if not any(view.newest(each.name) for each in actions.starts):
             return
@@ -372,66 +403,12 @@ class PodSync:
                 actions.kills.append(Kill(container, newest.instance))
                 actions.starts.append(container)
 
-    def _kill_all(self) -> Steps:
-        """Sidecars come last, one after the other: kuberuntime_termination_order.go newTerminationOrdering @v1.37.1."""
-        alive = [(self.pod.spec.container(each.name), each) for each in self.pod.alive()]
-        graces = [(container, each, self.prober.grace_s(container)) for container, each in alive]
-        yield from self.runtime.end(self.pod, [each for each in graces if not each[0].is_sidecar])
-        for each in reversed([each for each in graces if each[0].is_sidecar and each[1].exited_ns is None]):
-            yield from self.runtime.end(self.pod, [each])
-
-    def _terminate(self) -> Steps:
-        """The pod is done: stop what still runs, say how it ended, give the sandbox back."""
-        yield from self._kill_all()
-        self.pleg.refresh()
-        self.writer.state(self.statements.status(PodView(self.pod.instances))[0])
-        yield from self.runtime.stop_sandbox(self.pod)
-        self.worker.halt()
-        self.worker.completed(failed=False)
-
-    def _restart_while_ending(self) -> Steps:
-        """A faulty kubelet starts again, once, what exits by itself while its pod ends."""
-        chosen = {
-            "sidecars": [each for each in self.pod.inits if each.is_sidecar],
-            "regular": [each for each in self.pod.regulars if each.restart_policy is RestartPolicy.ALWAYS],
-            "ruled": [each for each in self.pod.regulars if each.rules],
-        }.get(self.behaviour.ending_restarts, [])
-        while chosen and self.pod.alive():
-            for container in [each for each in chosen if not any(one.name == each.name for one in self.pod.alive())]:
-                chosen.remove(container)
-                yield from self._start(container)
-            yield LOOK_NS
-
     def delete(self) -> Steps:
-        """The pod was deleted: stop everything, say how it ended, and remove it."""
-        self.prober.terminates = True
-        self.worker.halt()
-        while self.worker.busy:
-            yield LOOK_NS
-        if self.behaviour.deletion_awaits_delay:
+        """The pod was deleted."""
+
+        def delay_ns() -> int:
             view = PodView(self.pod.instances)
             waiting = Actions(starts=[each for each in self.pod.regulars if view.newest_exited(each.name)])
-            yield max(FREE, self._longest_wait_ns(waiting, view))
-        if not self.behaviour.signals_waiting_sidecars and any(
-            each.is_sidecar and each.name not in self.pod.numbers for each in self.pod.inits
-        ):
-            yield self.pod.spec.grace_s * S
-        self.loop.spawn(self._restart_while_ending())
-        yield from self._kill_all()
-        if self.behaviour.ending_restarts != "nothing":
-            yield from self.runtime.end(
-                self.pod, [(self.pod.spec.container(each.name), each, 1) for each in self.pod.alive()]
-            )
-        if self.behaviour.restarts_deleted:
-            yield from self._start(self.pod.regulars[0])
-            yield from self._kill_all()
-        self.pleg.refresh()
-        final = self.statements.final(PodView(self.pod.instances))
-        if final is not None:
-            self.writer.state(final)
-        while self.writer.is_busy:
-            yield LOOK_NS
-        self.writer.close()
-        for instance in list(self.pod.instances):
-            self.runtime.remove(self.pod, instance)
-        yield from self.runtime.stop_sandbox(self.pod, remove=True)
+            return max(FREE, self._longest_wait_ns(waiting, view))
+
+        return self._end.delete(delay_ns)

@@ -1,6 +1,6 @@
 """The feature gates and the configuration fields of kubelets, generated from the sources of their releases.
 
-    python -m tools.kubelet_api            # writes crashloop/model/kubelet_api.yaml
+    python -m tools.kubelet_api            # writes crashloop/model/kubelet_api.yaml, and go.mod and go.sum of kube_build
 
 Gates are those of each release's own sources: a later one may give a gate a history that is older than itself.
 Fields are those of `KubeletConfiguration` and what it contains, in k8s.io/kubelet/config/v1beta1/types.go of each release, with
@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from crashloop.cluster.binaries.go_build import write_committed_module
 from crashloop.spec.version import PINNED, KubernetesVersion
 
 PAGE = Path(__file__).parents[1] / "crashloop/model/kubelet_api.yaml"
@@ -174,4 +175,5 @@ def _differing(now: dict[str, str], before: dict[str, str]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    write_committed_module()
     PAGE.write_text(generated(), encoding="utf-8")

@@ -1,6 +1,6 @@
 """The sources for which the whole fault matrix and all random kubelets were last proven, by one digest.
 
-Every run of the self-tests takes the short form of both proofs, and the whole one if today's sources have another digest
+Every run of the self-tests takes the short form of each proof, and the whole one if today's sources have another digest
 than tools/proven_sources.sha256. `python -m tools.fault_matrix --write` records it once the whole proof holds.
 """
 
@@ -31,9 +31,16 @@ PROOF = (
     "crashloop/run/planning.py",
     "docs/fault-matrix.md",
     "suites/conformance",
+    "suites/selftest/checks/test_first_restarts.py",
+    "suites/selftest/checks/test_pooled.py",
     "suites/selftest/kit/fault_scenarios.py",
+    "suites/selftest/kit/proof.py",
     "suites/selftest/kit/random_kubelets.py",
     "suites/selftest/kit/random_scenarios.py",
+    "suites/selftest/tools/test_dead_pods.py",
+    "suites/selftest/tools/test_every_release.py",
+    "suites/selftest/tools/test_fault_matrix.py",
+    "suites/selftest/tools/test_fault_matrix_correct.py",
     "tools/fault_matrix.py",
     "tools/fault_matrix_page.py",
     "tools/trials.py",

@@ -34,8 +34,8 @@ _DOCUMENTS: dict[str, tuple[type, str, str | None]] = {
     "results": (Results, "results.json", RESULTS_FORMAT),
     "alerts": (Alerts, "the output of alerts --json", ALERTS_FORMAT),
     "why": (WhyAnswer, "the output of why --json", WHY_FORMAT),
-    "comparison": (Comparison, "the output of diff --json", COMPARISON_FORMAT),
-    "matrix": (Matrix, "the output of matrix --json", MATRIX_FORMAT),
+    "comparison": (Comparison, "the output of compare --json", COMPARISON_FORMAT),
+    "matrix": (Matrix, "the output of compare --by version --json", MATRIX_FORMAT),
 }
 """Name of the schema: its type, what it describes, and the value of `format` where the document has one."""
 

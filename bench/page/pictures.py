@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crashloop.report.chart import Chart, chart_file
+from crashloop.report.chart import Chart
 from crashloop.report.stress.plots import against_pods, delay_charts, rows
 from crashloop.report.stress.results import StressResults
 from crashloop.report.stress.served import backlog_charts
+from tools.svg_files import chart_file
 
 ALONG_TIME = ("restarts per second", "start-up of healthy pods (s)", "restart lateness (s)", "CPU (cores)")
 """Titles of the rows of a report that the page shows."""

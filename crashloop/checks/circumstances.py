@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.kills import without_grace
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.model.after_restart import HOOK, HOOK_AGAIN, HOOK_WITHIN_S, hook_notes, root_notes, volume_notes
@@ -15,7 +16,7 @@ from crashloop.restarts.dependencies import kubelet_knows_by_ns, states_of_objec
 from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import exited_by_itself, ran
-from crashloop.restarts.outages import SLOW_API_NS
+from crashloop.restarts.outages import SLOW_API_NS, held_by_api_ns
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.program import LifeEnd
@@ -220,6 +221,8 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
         lines = (done.line, *later[1].lines[:1])
         yield fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines)
         return
+    spec = case.scenario.pod.container(name)
+    yield from without_grace(spec, earlier[-1], done.t_ns, "its resize", done.line) if later else ()
     answered_ns = done.data.ended_ns or done.t_ns
     until_ns = max(answered_ns, (later[0].begun_ns or 0) if later else case.recording.end_ns)
     took_s = (until_ns - answered_ns) / 1e9
@@ -236,7 +239,7 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
         yield inconclusive(f"{sentence}: {why_it_ended(case)}.", *lines)
         return
     window_ns = (answered_ns, until_ns)
-    unheard_s = _unheard_s(earlier[-1], *window_ns)
+    unheard_s = _unheard_s(case, earlier[-1], *window_ns)
     if blind := blind_spot(case, case.pod, instances, *window_ns):
         doubt: str | None = f"A start could have gone unseen: {blind}"
     elif took_s - unheard_s <= RESIZED_WITHIN_S:
@@ -246,10 +249,11 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
     yield fail_unless(doubt, f"{sentence}; {seconds(RESIZED_WITHIN_S)} is the longest.", *lines)
 
 
-def _unheard_s(resized: Instance, answered_ns: int, until_ns: int) -> float:
+def _unheard_s(case: Case, resized: Instance, answered_ns: int, until_ns: int) -> float:
     """For how long the update may have been on its way: until the container was stopped, and no longer than a slow API takes."""
     stopped_ns = until_ns if resized.exit_ns is None else max(answered_ns, resized.exit_ns)
-    return min(stopped_ns - answered_ns, until_ns - answered_ns, SLOW_API_NS) / 1e9
+    slow_ns = max(SLOW_API_NS, held_by_api_ns(case, answered_ns, until_ns))
+    return min(stopped_ns - answered_ns, until_ns - answered_ns, slow_ns) / 1e9
 
 
 def _may_follow(instance: Instance, t_ns: int) -> bool:

@@ -179,7 +179,7 @@ def _quiet(case: Case, each: DecidedExit) -> Finding | None:
             f"{each.name} {at_lines([exited.line])} and was watched for {seconds(seen_s)} after that, "
             f"{seconds(needed_s)} needed: {why_it_ended(case)}.",
             (exited.line,),
-            is_excused=True,  # nothing that it lacks could tell why no restart was seen so far
+            is_too_short=True,
         )
     blind = blind_spot(case, each.pod, each.pod.instances(each.container), exited.utc_ns, case.recording.end_ns)
     if blind is None:

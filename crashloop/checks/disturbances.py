@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterator
 from crashloop.checks.checker import Holds, Need, Seen, checker, statements_about
 from crashloop.checks.delays import MIN_DELAYS, is_delayed, judged
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import AHEAD_NS, answers_of
+from crashloop.checks.kills import without_grace
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.statuses import StatusReport
 from crashloop.model.lateness import latest_s
+from crashloop.restarts.answers import AHEAD_NS, answers_of
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
@@ -24,6 +25,7 @@ from crashloop.restarts.outages import (
     KubeletOutage,
     control_plane_outages,
     kubelet_outages,
+    may_be_old_ns,
 )
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.intervention import NEED_OWN_CONTROL_PLANE, RESTART_THE_KUBELET, Intervention, InterventionKind
@@ -74,6 +76,9 @@ def check_takes_new_image(case: Case, seen: Seen) -> Iterator[Finding]:
         ]
         seen["changed_images"] += len(ran_then[:1])
         for each in ran_then[:1]:
+            yield from without_grace(
+                case.scenario.pod.container(name), each, done.t_ns, "its image had changed", done.line
+            )
             ended_ns = case.recording.end_ns if each.exit_ns is None else each.exit_ns
             late_s = (ended_ns - done.t_ns) / 1e9 - ENDED_WITHIN_S
             if late_s <= 0:
@@ -108,7 +113,7 @@ RUN_BEFORE_NS = 12_000_000_000
 
 @checker(
     "kept-over-restart",
-    Need("kept", 1, "status", "of a ready container after a restart of its kubelet"),
+    Need("kept", 1, "status", "of a probed container after a restart of its kubelet"),
     watch="a status",
     once=True,
     about=lambda scenario: (
@@ -117,53 +122,59 @@ RUN_BEFORE_NS = 12_000_000_000
     ),
 )
 def check_kept_over_restart(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A container of a ready pod that runs on over a restart of its kubelet MUST stay ready and started until its probe fails.
+    """What a container that runs on over a restart of its kubelet is stated to be MUST stay until a probe of it says otherwise.
 
-    Static pods are left out: their kubelet has no status of them when it starts. Nothing is judged of a pod that is being ended.
+    Of a ready pod each container stays ready and started; of another one what is not ready stays so. Static pods are left out:
+    their kubelet has no status of them when it starts. Nothing is judged of a pod that is being ended.
     """
     for outage in kubelet_outages(case):
         for pod in case.pods:
             before = [each for each in pod.statuses if each.t_ns < outage.from_ns]
-            if pod.mirrors or not before or not before[-1].ready:
-                continue
-            for spec in case.scenario.pod.containers:
-                yield from _not_kept(case, pod, spec, before[-1], outage, seen)
+            if not pod.mirrors and before:
+                for spec in case.scenario.pod.containers:
+                    yield from _not_kept(case, pod, spec, before[-1], outage, seen)
 
 
 def _not_kept(
     case: Case, pod: PodHistory, spec: Container, before: StatusReport, outage: KubeletOutage, seen: Seen
 ) -> Iterator[Finding]:
-    """Statuses after a restart of the kubelet that take back what the last one before it has said of a running instance."""
+    """Statuses after a restart of the kubelet that contradict what the last one before it has said of a running instance."""
     was = before.containers.get(spec.name)
     instance = next((each for each in ran(pod, spec.name) if was and each.container_id == was.container_id), None)
-    if was is None or instance is None or not was.ready or was.state.kind != "running":
+    if was is None or instance is None or was.ready is not before.ready or was.state.kind != "running":
         return
     if instance.begun_ns is None or instance.begun_ns > outage.to_ns - RUN_BEFORE_NS:
         return
     readiness = next((each for each in spec.probes if each.kind is ProbeKind.READINESS), None)
+    if readiness is None and not was.ready:
+        return
     answers = () if readiness is None else tuple(answers_of(instance, readiness))
     for _, _, status, report in statements_about(pod, spec):
         if status.t_ns <= outage.to_ns or report.container_id != was.container_id or report.state.kind != "running":
             continue
         if status.deletion_ns is not None or status.is_ending:
             return
-        failed_since_ns = before.t_ns - SLOW_API_NS
-        if any(each.failed and failed_since_ns <= each.had_ns <= status.t_ns + AHEAD_NS for each in answers):
+        since_ns = before.t_ns - max(SLOW_API_NS, may_be_old_ns(case, before.t_ns))
+        until_ns = status.t_ns + AHEAD_NS
+        if any(each.failed is was.ready and since_ns <= each.had_ns <= until_ns for each in answers):
             return
         seen["kept"] += 1
-        if not report.started or not report.ready:
-            said = "ready" if report.started else "started"
+        if report.ready is not was.ready or (was.ready and not report.started):
+            said = "is ready" if not was.ready else "is not ready" if report.started else "is not started"
+            why = (
+                "was ready before, and no probe of it had failed"
+                if was.ready
+                else "was not, and no probe had succeeded"
+            )
             lines = (before.line, outage.line, status.line)
             lost = instance.journal_started is None or is_journal_lost(case, pod)
             held = case.recording.host.kubelet_held_s(outage.to_ns, status.t_ns) >= _least_timeout_s(spec)
+            late = was.ready and held
             doubt = (
-                "Its journal may lack answers" if lost else "Its probe may have had no answer in time" if held else None
+                "Its journal may lack answers" if lost else "Its probe may have had no answer in time" if late else None
             )
-            sentence = (
-                f'a status says that "{spec.name}" is not {said} after a restart of the kubelet {at_lines(lines)}; '
-                "it ran on, was ready before, and no probe of it had failed."
-            )
-            yield fail_unless(doubt, sentence, *lines)
+            sentence = f'a status says that "{spec.name}" {said} after a restart of the kubelet {at_lines(lines)}'
+            yield fail_unless(doubt, f"{sentence}; it ran on, {why}.", *lines)
             return
 
 

@@ -19,7 +19,9 @@ class Finding(msgspec.Struct, frozen=True):
     missed: Missed | None = None
     """The restart that came outside of its window."""
     is_excused: bool = False
-    """Whether it would be an accusation but for what is said to excuse it, or is one only of a watch that was too short."""
+    """Whether it would be an accusation but for what is said to excuse it."""
+    is_too_short: bool = False
+    """Whether it says only that something was not watched for long enough to say that nothing comes, or nothing else."""
 
     def at(self, *histories: tuple[str, Iterable[int]]) -> "Finding":
         """The same, resting on lines of the histories of these scenarios."""
@@ -72,6 +74,11 @@ def fail(sentence: str, *lines: int) -> Finding:
 def inconclusive(sentence: str, *lines: int) -> Finding:
     """Evidence that is missing or that cannot decide."""
     return Finding(Outcome.INCONCLUSIVE, sentence, lines)
+
+
+def too_short(sentence: str, *lines: int) -> Finding:
+    """A recording that ended before it could show what the sentence asks for: it casts no doubt on what it has shown."""
+    return Finding(Outcome.INCONCLUSIVE, sentence, lines, is_too_short=True)
 
 
 def fail_unless(doubt: str | None, sentence: str, *lines: int) -> Finding:

@@ -16,6 +16,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import why_it_ended
 from crashloop.restarts.lives import ran
 from crashloop.restarts.outages import may_be_old_ns
+from crashloop.spec.owner import Job
 from crashloop.words import at_lines, count, seconds
 
 REACTS_WITHIN_S = 15.0
@@ -37,7 +38,7 @@ def check_job_ends(case: Case, seen: Seen) -> Iterator[Finding]:
     seen["pods"], seen["restarts"] = len(case.pods), min(restarts)
     seen.facts["job"] = {"end": last.end, "failed": last.status.failed, "restarts": restarts}
     lost = tuple(unwatched(case, "a status of a pod"))
-    for each in min((_otherwise(case, last, line) for line in _views(case, last)), key=len):
+    for each in min((_otherwise(case, job, last, line) for line in _views(case, last)), key=len):
         yield inconclusive(each.sentence, *each.lines) if lost else each
     yield from lost
 
@@ -49,30 +50,26 @@ def _views(case: Case, last: JobReport) -> Iterator[float]:
     yield from (each.line for pod in case.pods for each in pod.statuses if each.t_ns >= seen_ns)
 
 
-def _otherwise(case: Case, last: JobReport, before_line: float) -> tuple[Finding, ...]:
+def _otherwise(case: Case, job: Job, last: JobReport, before_line: float) -> tuple[Finding, ...]:
     """What the Job did otherwise than is due after the statuses before that line of the history."""
-    pods = [_seen_by_controller(case, pod, before_line) for pod in case.pods]
-    due = job_end(case.scenario.job, case.scenario.pod.restart_policy, pods) if case.scenario.job else None
+    pods = [_seen_by_controller(case, job, pod, before_line) for pod in case.pods]
+    due = job_end(job, case.scenario.pod.restart_policy, pods)
     return tuple(_other_end(case, last, due, pods))
 
 
-def _seen_by_controller(case: Case, pod: PodHistory, before_line: float) -> JobPod:
+def _seen_by_controller(case: Case, job: Job, pod: PodHistory, before_line: float) -> JobPod:
     """A pod as the Job controller saw it before it deleted it."""
     said = [each for each in pod.statuses if each.deletion_ns is None and each.line < before_line]
     if not said:
         return JobPod(phase="")
-    last = said[-1]
-    job, policy = case.scenario.job, case.scenario.pod.restart_policy
-    of = None if job is None else job.fails_on_container
-    looked_at = [each.state for name, each in last.containers.items() if of in (None, name)]
+    last, policy = said[-1], case.scenario.pod.restart_policy
+    looked_at = [each.state for name, each in last.containers.items() if job.fails_on_container in (None, name)]
     ended = [each.exit_code for each in looked_at if each.exit_code is not None]
     active = [each for each in said if not _has_ended(each)]
     counts = [{name: one.restart_count for name, one in each.containers.items()} for each in active]
     counted = [counted_restarts(case.scenario.pod, each, case.prediction.deviations) for each in counts]
-    reached_ns = [
-        each.t_ns for each, number in zip(active, counted, strict=True) if job and is_past_limit(job, policy, number)
-    ]
-    # A controller that had the time to act has deleted it: what it comes to after that does not count.
+    reached_ns = [each.t_ns for each, number in zip(active, counted, strict=True) if is_past_limit(job, policy, number)]
+    # Past its limit the pod was to be deleted: once the controller had the time for that, later statuses do not count.
     was_due = bool(reached_ns) and last.t_ns - reached_ns[0] > REACTS_WITHIN_S * 1e9 + may_be_old_ns(case, last.t_ns)
     phase = active[-1].phase if was_due else last.phase
     return JobPod(phase=phase, exit_codes=tuple(ended), restarts=max(counted, default=0))

@@ -117,7 +117,8 @@ def _is_newer(question: Question) -> bool:
 def _lacks(explained: Checked, promised: Checked) -> bool:
     """Whether a variant lacks the evidence of the very lines that are accused; not what the promise leaves open as well."""
     accused = {place for each in promised.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
-    of_the_variant = (each for each in explained.findings if each not in promised.findings and not each.is_excused)
+    known = (*promised.findings, *(each for each in explained.findings if each.is_excused or each.is_too_short))
+    of_the_variant = (each for each in explained.findings if each not in known)
     return any(accused.intersection(_stands_on(each)) for each in of_the_variant)
 
 

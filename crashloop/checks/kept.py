@@ -31,7 +31,10 @@ T = TypeVar("T")
 
 @checker("in-place", Need("restarts", 2, "restart"), "the runtime's events throughout", holds=Holds.ANY_PROGRAM)
 def check_in_place(case: Case, seen: Seen) -> Iterator[Finding]:
-    """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended."""
+    """Restarts MUST keep the pod, its startTime, its sandbox and its address; only a controller replaces a pod that has ended.
+
+    Nor MUST a status list its containers in another order: pkg/kubelet/types/types.go@v1.37.1 SortedContainerStatuses.
+    """
     seen["restarts"] = sum(each.number > 0 for each in lives(case))
     findings = tuple(_moved(case))
     lost = first_gap(case, Channel.RUNTIME)
@@ -56,7 +59,7 @@ def _moved(case: Case) -> Iterator[Finding]:
     for pair in (found for pod in kept for found in _later_sandboxes(pod)):
         yield fail(f"a new sandbox was created {at_lines(pair)}; a restart was to keep the sandbox.", *pair)
     yield from (finding for pod in kept for finding in _other_addresses(pod))
-    yield from (finding for pod in case.pods for finding in _other_start_times(pod))
+    yield from (finding for pod in case.pods for finding in (*_other_start_times(pod), *_other_order(pod)))
 
 
 def _later_sandboxes(pod: PodHistory) -> list[tuple[int, int]]:
@@ -97,6 +100,18 @@ def _other_start_times(pod: PodHistory) -> Iterator[Finding]:
     for before, after, lines in _first_change(pod, lambda status: status.started_ns):
         apart = seconds(abs(after - before) / 1e9)
         yield fail(f"the pod's startTime moved by {apart} {at_lines(lines)}; a restart was to keep it.", *lines)
+
+
+def _other_order(pod: PodHistory) -> Iterator[Finding]:
+    """The first status that lists containers in another order than the one before; one that comes late is not listed yet."""
+    for before, after in pairwise(each for each in pod.statuses if each.containers):
+        named = [each for each in before.containers if each in after.containers]
+        if named != (listed := [each for each in after.containers if each in before.containers]):
+            lines = before.line, after.line
+            yield fail(
+                f"a status lists {', '.join(listed)} {at_lines(lines)}; it was {', '.join(named)} before.", *lines
+            )
+            return
 
 
 def _first_change(

@@ -12,10 +12,10 @@ import msgspec
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.history.instances import Instance, Note
 from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import failures_go_on
+from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, unseen_exit
 from crashloop.restarts.excuse import excuse
@@ -73,7 +73,8 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         due = ((probe, last) for probe, lasts in fatals.items() if (last := _surely_fatal(lasts)) is not None)
         for probe, last in islice(due, 1):
             yield from tuple(_asked_again(life, probe, last)) or _killed_late(case, life, probe, last)
-            yield from _without_grace(life, probe, last)
+            yield from without_grace(life.spec, life.instance, last.had_ns, _last_failure(probe), last.fact.line)
+            yield from without_hook(case, life, last.had_ns, _last_failure(probe), last.fact.line)
         if failures_go_on(case.prediction.deviations):
             before = {each: _failures_left(instance, each, known) for each, known in before.items()}
     seen.facts["probe_answers"] = seen["answers"]
@@ -99,6 +100,8 @@ def _killed_early(case: Case, life: Life) -> Iterator[Finding]:
     spec, instance, leaves = life.spec, life.instance, leaves_ns(case, life.pod)
     if case.restarts_all or instance.exit is None or (leaves is not None and leaves <= (instance.exit_ns or leaves)):
         return
+    if leaves is None and case.scenario.pod.active_deadline_s is not None:
+        return  # no status with a startTime came, so nothing shows when its deadline passed
     worst = max(spec.killing_probes, key=lambda each: _most_failures(instance, each))
     failures = _most_failures(instance, worst)
     lines = (*instance.lines[:1], instance.exit.line)
@@ -135,14 +138,25 @@ def _may_be_late(instance: Instance, probe: Probe, held_s: float, ran_s: float) 
 
 
 def _unasked(case: Case, life: Life) -> Iterator[Finding]:
-    """A life without a single answer, though the probe's period passed several times."""
+    """A life in which a probe was not answered once, though its period passed several times since it was to be asked."""
+    startup = next((each for each in life.spec.probes if each.kind is ProbeKind.STARTUP), None)
+    for probe in (
+        life.spec.killing_probes if life.instance.journal_started and not is_journal_lost(case, life.pod) else ()
+    ):
+        if any(answers_of(life.instance, probe)) or (
+            case.restarts_all and life.number and probe is not life.spec.probes[0]
+        ):
+            continue  # X-5 is about what becomes of probes behind others then
+        begun_ns = life.instance.journal_started.utc_ns if life.instance.journal_started else None
+        if startup is not None and probe is not startup:
+            begun_ns = next((each.had_ns for each in answers_of(life.instance, startup) if not each.failed), None)
+        yield from _unasked_since(case, life, probe, begun_ns)
+
+
+def _unasked_since(case: Case, life: Life, first: Probe, begun_ns: int | None) -> Iterator[Finding]:
     instance = life.instance
-    first = min(life.spec.killing_probes, key=lambda each: each.kind is not ProbeKind.STARTUP)
-    if instance.journal_started is None or is_journal_lost(case, life.pod) or any(answers_of(instance, first)):
-        return
-    begun_ns = instance.journal_started.utc_ns
     until_ns = instance.exit_ns if instance.exit else case.recording.end_ns
-    if begun_ns is None or until_ns is None:
+    if not begun_ns or until_ns is None:
         return
     ran_s, due_s = (until_ns - begun_ns) / 1e9, UNASKED_PERIODS * first.period_s + KILLED_WITHIN_S
     if ran_s > due_s:
@@ -155,11 +169,16 @@ def _unasked(case: Case, life: Life) -> Iterator[Finding]:
 
 
 def _seldom(case: Case, life: Life) -> Iterator[Finding]:
-    """A life in which no two questions of a probe followed each other within its period, and half of that."""
+    """A life in which no two questions of a probe followed each other within its period, and half of that.
+
+    A worker of the kubelet asks, and waits for the answer: pkg/kubelet/prober/worker.go@v1.37.1 run. An answer takes a command's
+    start in the container, which is none of the runtime's creates.
+    """
     for probe in life.spec.killing_probes:
         answers = [each for each in answers_of(life.instance, probe) if each.had_ns]
         apart_s = [(later.had_ns - each.had_ns) / 1e9 for each, later in pairwise(answers)]
-        due_s = max(probe.period_s, probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
+        answering_s = max(probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
+        due_s = max(probe.period_s, answering_s)
         if len(apart_s) < SEVERAL or min(apart_s) <= SELDOM * due_s:
             continue
         lines = (answers[0].fact.line, answers[-1].fact.line)
@@ -167,8 +186,12 @@ def _seldom(case: Case, life: Life) -> Iterator[Finding]:
             f'the {probe.kind} probe of "{life.spec.name}" was asked every {seconds(min(apart_s))} at most '
             f"{at_lines(lines)}; every {seconds(due_s)} was due."
         )
-        window_ns = answers[0].had_ns, answers[-1].had_ns
-        yield fail_unless(excuse(case, window_ns, 0.0, sum(apart_s) - SELDOM * due_s * len(apart_s)), sentence, *lines)
+        window_ns, took_s = (answers[0].had_ns, answers[-1].had_ns), starts_in_s(life.instance)
+        if min(apart_s) <= SELDOM * (answering_s + took_s):
+            doubt: str | None = f"Its program took {seconds(took_s)} to start, and an answer may take as long"
+        else:
+            doubt = excuse(case, window_ns, 0.0, sum(apart_s) - SELDOM * due_s * len(apart_s), own_way=True)
+        yield fail_unless(doubt, sentence, *lines)
 
 
 def _asked_again(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
@@ -180,20 +203,36 @@ def _asked_again(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Findin
         yield fail(f"{failed} and was asked again {at_lines(lines)}; it was to be killed.", *lines)
 
 
-def _without_grace(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
-    """SIGKILL sooner than the grace period can have passed since the last failure: "terminationGracePeriodSeconds: [...] a grace
+def without_grace(spec: Container, instance: Instance, since_ns: int, reason: str, *lines: int) -> Iterator[Finding]:
+    """SIGKILL sooner than the grace period can have passed since its reason: "terminationGracePeriodSeconds: [...] a grace
     period for the kubelet to wait between triggering a shut down [...] and then forcing" (documentation, Configure Probes)."""
-    ended, by_sigkill = life.instance.exit, KILLED in (life.instance.exit_code, life.spec.exit_code_on_term)
-    if ended is None or ended.utc_ns is None or not last.had_ns or not by_sigkill:
+    ended, by_sigkill = instance.exit, KILLED in (instance.exit_code, spec.exit_code_on_term)
+    if ended is None or ended.utc_ns is None or not since_ns or not by_sigkill:
         return
-    lived_s = (ended.utc_ns - last.had_ns) / 1e9
+    lived_s = (ended.utc_ns - since_ns) / 1e9
     if lived_s < GRACE_PERIOD_S:
-        lines = (last.fact.line, ended.line)
+        seen = (*lines, ended.line)
         yield fail(
-            f'"{life.spec.name}" was ended by SIGKILL {seconds(lived_s)} after {_last_failure(probe)} {at_lines(lines)}; '
+            f'"{spec.name}" was ended by SIGKILL {seconds(lived_s)} after {reason} {at_lines(seen)}; '
             f"it had {seconds(GRACE_PERIOD_S)} to end by itself.",
-            *lines,
+            *seen,
         )
+
+
+def without_hook(case: Case, life: Life, since_ns: int, reason: str, *lines: int) -> Iterator[Finding]:
+    """The end of a container sooner after its reason than its preStop hook takes, which the kubelet executes before SIGTERM.
+
+    RestartAllContainers executes none (KEP-5532), nor may an exit of its own wait for one.
+    """
+    ended, hook_s = life.instance.exit, life.spec.pre_stop_s
+    if ended is None or ended.utc_ns is None or not since_ns or not 0 < hook_s <= case.scenario.pod.grace_s:
+        return
+    took_s = (ended.utc_ns + ended.resolution_ns - since_ns) / 1e9
+    is_killed = was_killed(case, life.spec.name, life.number, life.instance) and not case.restarts_all
+    if is_killed and 0 <= took_s < hook_s:
+        seen = (*lines, ended.line)
+        ends = f'"{life.spec.name}" ended {seconds(took_s, unlike=hook_s)} after {reason} {at_lines(seen)}'
+        yield fail(f"{ends}; its preStop hook takes {seconds(hook_s)}.", *seen)
 
 
 def _last_failure(probe: Probe) -> str:
@@ -210,14 +249,14 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
     if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
         return
     until_ns = life.instance.exit_ns or case.recording.end_ns
-    lived_s = (until_ns - last.had_ns) / 1e9
-    if lived_s > KILLED_WITHIN_S:
+    lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + life.spec.pre_stop_s
+    if lived_s > most_s:
         lines = (last.fact.line, *((ended.line,) if ended else ()))
         sentence = (
-            f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=KILLED_WITHIN_S)} after {_last_failure(probe)} '
-            f"{at_lines(lines)}; it was to be killed within {seconds(KILLED_WITHIN_S)}."
+            f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=most_s)} after {_last_failure(probe)} '
+            f"{at_lines(lines)}; it was to be killed within {seconds(most_s)}."
         )
-        doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - KILLED_WITHIN_S)
+        doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s)
         yield fail_unless(doubt, sentence, *lines)
 
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
-from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, too_short
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
-from crashloop.model.lateness import START_SHARE_S
 from crashloop.model.pod_status import FAILED, RUNNING, SUCCEEDED, ended
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (
@@ -83,7 +82,7 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         due = " or ".join(dict.fromkeys(each.phase for each in allowed))
         sentence = f"the pod's phase was said to be {status.phase} {at_lines(lines)}; {due} was due."
         if possible:
-            yield inconclusive(f"{sentence} The host, the API server or the watch may have held it up.", *lines)
+            yield fail_unless("The host, the API server or the watch may have held it up", sentence, *lines)
         else:
             yield _phase_doubted(case, pod, sentence, status, lines)
         return
@@ -114,8 +113,8 @@ def _begun(case: Case, changes: tuple[PhaseChange, ...], known: int, t_ns: int) 
     """How many changes had come by then, if `known` were stamped by then; a program without a CPU stamps its start late."""
 
     def may_have_come(change: PhaseChange) -> bool:
-        late_s = START_SHARE_S + case.recording.host.held_s(t_ns, change.t_ns)
-        return change.stamped_late and change.t_ns <= t_ns + late_s * 1e9
+        held_s = case.recording.host.held_s(t_ns, change.t_ns)
+        return change.late_s > 0 and change.t_ns <= t_ns + (change.late_s + held_s) * 1e9
 
     while known < len(changes) and may_have_come(changes[known]):
         known += 1
@@ -170,12 +169,10 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
     truth = phases_of(case, pod)[-1]
     seen = f"the pod's phase was last said to be {last.phase or 'nothing'} {at_lines([last.line])}; {due} was due"
     if truth.phase != due:
-        return inconclusive(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
+        return too_short(f"{seen}, but its containers had not come that far: {why_it_ended(case)}.", last.line)
     waited_ns = case.recording.end_ns - truth.t_ns
     if waited_ns <= may_lag_ns(case, truth.t_ns, case.recording.end_ns):
-        return inconclusive(
-            f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line
-        )
+        return too_short(f"{seen}, and it had {seconds(waited_ns / 1e9)} to say so: {why_it_ended(case)}.", last.line)
     lost = lost_watch(case, truth.t_ns, case.recording.end_ns)
     if lost is not None:
         return inconclusive(f"{seen}; the watch was lost meanwhile (history line {lost.line}).", last.line, lost.line)
@@ -190,21 +187,38 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
     holds=Holds.ANY_PROGRAM,
 )
 def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A status MUST NOT state a final phase while a container runs by it, nor Running while an init container does.
+    """A status MUST NOT state a final phase while a container runs, nor Running while an init container does by it.
 
-    Both are made of the same look at the runtime, so no delay on their way matters. Of a pod that the node ends the phase that
-    was stated last stays until its containers have ended: pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus.
+    The phase and the containers of a status are made of the same look at the runtime, but whether a final phase is due is asked
+    once more when the status is sent: what ran by that look may have ended meanwhile. Of a pod that the node ends the phase that
+    was stated last stays until its containers have ended: pkg/kubelet/status/status_manager.go@v1.37.1 syncPod, mergePodStatus.
     """
     inits = {each.name for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar}
     for pod in case.pods:
         for status in pod.statuses:
             running = [name for name, each in status.containers.items() if each.state.kind == "running"]
             seen["statuses"] += bool(status.containers)
-            wrong = running if status.phase in FINAL else [each for each in running if each in inits]
-            if wrong and (status.phase in FINAL or (status.phase == RUNNING and not _is_kept(case, pod, status))):
+            if status.phase in FINAL:
+                wrong = [each for each in running if not _has_ended(pod, each, status)]
+            else:
+                wrong = [each for each in running if each in inits and not _is_kept(case, pod, status)]
+            if wrong and status.phase in (*FINAL, RUNNING):
                 what = "init container" if status.phase == RUNNING else "container"
                 said = f"a status says that the pod's phase is {status.phase} {at_lines([status.line])}"
-                yield fail(f'{said}; its {what} "{wrong[0]}" runs by it.', status.line)
+                doubt = None if status.phase == RUNNING else _unseen_end(case, pod, wrong[0], status)
+                yield fail_unless(doubt, f'{said}; its {what} "{wrong[0]}" runs by it.', status.line)
+
+
+def _has_ended(pod: PodHistory, name: str, status: StatusReport) -> bool:
+    """Whether ground truth has the end of an instance that a status shows running."""
+    shown = status.containers[name].container_id
+    own = [each for each in pod.instances(name) if each.container_id in (shown, None)]
+    return bool(own) and own[-1].exit_ns is not None and own[-1].exit_ns <= status.t_ns
+
+
+def _unseen_end(case: Case, pod: PodHistory, name: str, status: StatusReport) -> str | None:
+    since_ns = status.t_ns - may_be_old_ns(case, status.t_ns)
+    return unseen_exit(case, pod, since_ns, status.t_ns, status.containers[name].container_id)
 
 
 def _is_kept(case: Case, pod: PodHistory, status: StatusReport) -> bool:

@@ -4,13 +4,14 @@ Theory of operation. A mirror pod that somebody deletes comes back, and shows it
 its controller's own backoff, which no kubelet has a part in. A Deployment replaces a pod whose containers have ended for good.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, unwatched
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.jobs import REACTS_WITHIN_S
+from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, MirrorEvent, PodHistory
 from crashloop.model.owner import replacement_s, replaces_at_once
 from crashloop.model.pod_status import FAILED, SUCCEEDED
@@ -18,10 +19,8 @@ from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import first_sign_ns, ran, was_killed
-from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
-from crashloop.spec.pod import GRACE_PERIOD_S
-from crashloop.spec.program import KILLED
+from crashloop.restarts.lives import first_sign_ns, ran
+from crashloop.spec.intervention import InterventionKind
 from crashloop.words import at_lines, count, seconds
 
 MIRROR_WITHIN_S = 30.0
@@ -36,7 +35,13 @@ def check_mirror_returns(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive("the kubelet runs no such pod, so its mirror pod has nothing to state.")
         return
     seen.facts["mirror_back_s"] = []
-    for pod, gone in _deleted_mirrors(case):
+    asked = [each for each in case.recording.interventions if each.data.action == InterventionKind.DELETE_MIRROR_POD]
+    for done, pod in product(asked, case.pods):
+        before = [each for each in pod.mirrors if (each.fact.utc_ns or 0) < done.t_ns]
+        if done.ok and before and before[-1].phase == "created" and before[-1] is pod.mirrors[-1]:
+            seen["deletions"] += 1
+            yield _mirror_stays(case, done)
+    for pod, gone in _deleted_mirrors(case, asked):
         seen["deletions"] += 1
         back = next((each for each in pod.mirrors if each.phase == "created" and each.fact.line > gone.fact.line), None)
         stated_ns = None if back is None else _stated_ns(pod, back)
@@ -45,9 +50,19 @@ def check_mirror_returns(case: Case, seen: Seen) -> Iterator[Finding]:
         yield from _mirror_back(case, gone, back, stated_ns)
 
 
-def _deleted_mirrors(case: Case) -> Iterator[tuple[PodHistory, MirrorEvent]]:
+def _mirror_stays(case: Case, done: Done) -> Finding:
+    """A mirror pod that ends as an object only once its kubelet lets it."""
+    after_s = (case.recording.end_ns - done.t_ns) / 1e9
+    sentence = f"the mirror pod was not gone {seconds(after_s)} after the request to delete it {at_lines([done.line])}"
+    if after_s <= MIRROR_WITHIN_S:
+        return inconclusive(f"{sentence}: {why_it_ended(case)}.", done.line)
+    lost = lost_watch(case, done.t_ns, case.recording.end_ns)
+    doubt = f"The watch was lost meanwhile (history line {lost.line})" if lost else None
+    return fail_unless(doubt, f"{sentence}; {seconds(MIRROR_WITHIN_S)} is the longest.", done.line)
+
+
+def _deleted_mirrors(case: Case, asked: Collection[Done]) -> Iterator[tuple[PodHistory, MirrorEvent]]:
     """The mirror pods that the scenario deleted, as the watch showed it."""
-    asked = [each for each in case.recording.interventions if each.data.action == InterventionKind.DELETE_MIRROR_POD]
     for pod in case.pods:
         for gone in (each for each in pod.mirrors if each.phase == "deleted"):
             known = {each.mirror_uid for each in pod.mirrors if each.phase == "created"}
@@ -86,87 +101,6 @@ def _mirror_back(case: Case, gone: MirrorEvent, back: MirrorEvent | None, stated
     yield fail_unless(doubt, sentence, *lines)
 
 
-GONE_WITHIN_S = 30.0
-"""From the end of the last container to the end of the pod's object: a sync, the volumes, a status, a request."""
-SIGNALLED_WITHIN_S = 10.0
-"""From the deletion to the exit of what exits on SIGTERM, on a host that has much to do."""
-
-
-@checker(
-    "gone",
-    Need("deleted", 1, "deleted pod", is_shown=False),
-    watch="the end of a pod",
-    holds=Holds.EVERY_POD,
-    about=lambda scenario: any(each.action == InterventionKind.DELETE_POD for each in scenario.interventions),
-)
-def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
-    """A pod that is deleted MUST be gone soon after the end of its containers, which MUST end soon and not begin again.
-
-    What exits on SIGTERM has to get that at once, and what ignores it or has a preStop hook may take its grace period, from the
-    last restart of runtime or kubelet on; of pods with either only that is judged. Its object may go first. Not judged are static
-    pods, and pods whose node may have had no control plane.
-    """
-    stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
-    for pod in case.pods if case.scenario.control_plane is None else ():
-        gone = [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
-        asked_ns = min((*gone, *(each.deletion_ns for each in pod.statuses if each.deletion_ns)), default=None)
-        if asked_ns is None or pod.mirrors or not case.scenario.pod.grace_s:
-            continue
-        yield from _begun_again(case, pod, asked_ns)
-        broken_ns = [each.data.ended_ns or 0 for each in case.recording.interventions if _breaks_off(each)]
-        from_ns = max(asked_ns, *broken_ns) if broken_ns else asked_ns
-        longest_s = SIGNALLED_WITHIN_S + (case.scenario.pod.grace_s + GRACE_PERIOD_S if stubborn else 0)
-        ends_ns = asked_ns
-        for each in (one for spec in case.scenario.pod.containers for one in ran(pod, spec.name)[-1:]):
-            until_ns = case.recording.end_ns if each.exit is None else each.exit_ns or asked_ns
-            ends_ns = max(ends_ns, until_ns)
-            late_s = (until_ns - from_ns) / 1e9
-            if late_s > longest_s:
-                lines = tuple(fact.line for fact in (each.begun, each.exit) if fact)
-                after = "its runtime and kubelet were back" if from_ns > asked_ns else "the deletion of its pod"
-                ran_on = f"a container ran on for {seconds(late_s)} after {after} {at_lines(lines)}"
-                unseen = None
-                if each.exit is None:
-                    unseen = unseen_exit(case, pod, asked_ns, until_ns, each.container_id)
-                held = excuse(case, (from_ns, until_ns), 0.0, late_s - longest_s)
-                due = f"{seconds(longest_s)} is the longest" if stubborn else "it exits on SIGTERM"
-                yield fail_unless(
-                    (unseen and f"Its end could have gone unseen: {unseen}") or held, f"{ran_on}; {due}.", *lines
-                )
-        seen["deleted"] += pod.deleted is not None
-        gone_ns = case.recording.end_ns if pod.deleted is None else pod.deleted.utc_ns or ends_ns
-        late_s = (gone_ns - ends_ns) / 1e9
-        if late_s > GONE_WITHIN_S:
-            lines = pod.statuses[-1].line, *((pod.deleted.line,) if pod.deleted else ())
-            there = f"a deleted pod was there {seconds(late_s)} after the end of its containers {at_lines(lines)}"
-            lost = lost_watch(case, asked_ns, gone_ns)
-            doubt = "The watch was lost meanwhile" if lost else None
-            held = excuse(case, (ends_ns, gone_ns), 0.0, late_s - GONE_WITHIN_S)
-            yield fail_unless(doubt or held, f"{there}; {seconds(GONE_WITHIN_S)} is the longest.", *lines)
-
-
-def _breaks_off(done: Done) -> bool:
-    """Whether the runtime or the kubelet was away: the end of a container is asked for anew, with its whole grace period."""
-    return done.data.action in RESTART_THE_KUBELET | {InterventionKind.RESTART_RUNTIME}
-
-
-def _begun_again(case: Case, pod: PodHistory, asked_ns: int) -> Iterator[Finding]:
-    """That a container began after one of its pod was ended for the pod's deletion: the kubelet ends it in any case."""
-    ended = [
-        each.exit_ns or 0
-        for spec in case.scenario.pod.containers
-        for number, each in enumerate(ran(pod, spec.name))
-        if (each.exit_ns or 0) > asked_ns
-        and was_killed(case, spec.name, number, each)
-        and not (spec.probes or spec.post_start)
-    ]
-    later = (each for spec in case.scenario.pod.containers for each in pod.instances(spec.name))
-    for each in later if ended else ():
-        if each.created is not None and (each.begun_ns or 0) > min(ended):
-            lines = each.lines[:1]
-            yield fail(f"a container of a deleted pod began {at_lines(lines)} after others of it were ended.", *lines)
-
-
 STARTED_WITHIN_S = 35.0
 """From the end of the old one: the kubelet looks again after 10 s to 16 s, and this leaves room for a second look."""
 
@@ -179,36 +113,44 @@ def check_edited_in_turn(case: Case, seen: Seen) -> Iterator[Finding]:
         if done.data.action == InterventionKind.RENEW_STATIC_POD and done.ok:
             yield from _renewed(case, done, seen)
     for before, after in pairwise(case.pods):
-        ended = [one.exit_ns for each in case.scenario.pod.containers for one in ran(before, each.name)[-1:]]
-        begun = [one for each in case.scenario.pod.containers for one in ran(after, each.name)[:1]]
-        first = min(begun, key=lambda each: each.begun_ns or 0, default=None)
+        lives = [ran(after, each.name)[:1] for each in case.scenario.pod.containers]
+        first = min((one for each in lives for one in each), key=lambda each: each.begun_ns or 0, default=None)
         seen["edited"] += first is not None
-        if first is not None and any(each is None or each > (first.begun_ns or 0) for each in ended):
-            lines = first.lines[:1]
-            began = f"a container of the edited pod began {at_lines(lines)} while one of the pod before still ran"
-            unseen = unseen_exit(case, before, case.recording.begin_ns, first.begun_ns or 0) if None in ended else None
-            doubt = unseen and f"Its end could have gone unseen: {unseen}"
-            yield fail_unless(doubt, f"{began}; it was to wait for its end.", *lines)
+        if first is not None:
+            last = [one for each in case.scenario.pod.containers for one in ran(before, each.name)[-1:]]
+            yield from _beside_the_last(case, before, last, first)
     if edits:
         yield from _never_begun(case, edits[-1])
 
 
 def _renewed(case: Case, done: Done, seen: Seen) -> Iterator[Finding]:
-    """What is wrong with a pod whose file was removed and written again: it is the same by its uid."""
+    """What is wrong with a pod whose file was removed and written again: it is the same by its uid, in another sandbox."""
     lives = [ran(case.pod, each.name) for each in case.scenario.pod.containers]
-    again = [each for one in lives for each in one if (each.begun_ns or 0) > done.t_ns]
+    made_ns = (each.fact.utc_ns or 0 for each in case.pod.sandboxes if each.phase == "created")
+    new_ns = next((each for each in made_ns if each > done.t_ns), None)
+    since_ns = done.t_ns if new_ns is None else new_ns
+    again = [each for one in lives for each in one if (each.begun_ns or 0) >= since_ns]
+    if new_ns is None:  # a first start was under way: nothing of another sandbox was seen
+        again = [each for each in again if each.ordinal > 0]
     first = min(again, key=lambda each: each.begun_ns or 0, default=None)
     if first is None:
         yield from _never_begun(case, done)
         return
     seen["edited"] += 1
-    before = [each for one in lives for each in one if (each.begun_ns or 0) <= done.t_ns]
-    late = next((each for each in before if each.exit_ns is None or each.exit_ns > (first.begun_ns or 0)), None)
+    before = [each for one in lives for each in one if (each.begun_ns or 0) < since_ns]
+    yield from _beside_the_last(case, case.pod, before, first)
+
+
+def _beside_the_last(case: Case, pod: PodHistory, last: Iterable[Instance], first: Instance) -> Iterator[Finding]:
+    """That the first container of a pod that begins anew began while one of the pod before still ran."""
+    begun_ns = first.begun_ns or 0
+    late = next((each for each in last if each.exit_ns is None or each.exit_ns > begun_ns), None)
     if late is not None:
         lines = (*first.lines[:1], *((late.exit.line,) if late.exit else ()))
-        unseen = unseen_exit(case, case.pod, done.t_ns, first.begun_ns or 0) if late.exit is None else None
-        began = f"a container of the pod began again {at_lines(lines)} while one that ran before its file was removed still ran"
-        yield fail_unless(unseen and f"Its end could have gone unseen: {unseen}", f"{began}.", *lines)
+        unseen = unseen_exit(case, pod, late.begun_ns or begun_ns, begun_ns) if late.exit_ns is None else None
+        began = f"a container of the static pod began {at_lines(lines)} while one of the pod before still ran"
+        doubt = unseen and f"Its end could have gone unseen: {unseen}"
+        yield fail_unless(doubt, f"{began}; it was to wait for its end.", *lines)
 
 
 def _never_begun(case: Case, edit: Done) -> Iterator[Finding]:

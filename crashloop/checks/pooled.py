@@ -113,7 +113,7 @@ def sample_of(case: Case, restart: Restart) -> Sample | None:
     if seen is not None and (case.scenario.mode is Mode.ANNOTATED or _is_aimed_at(case, window_ns)):
         busy_ns = late_ns[0], max(seen.window_ns[1], late_ns[0] + round(LOOK_ENDS_BUSY_S * 1e9))
         held = host.held(*busy_ns)
-        looked_s = seen.after_s - min(LOOK_ENDS_POOLED_S + held.total_s, LOOK_ENDS_BUSY_S + held.repeated_s)
+        looked_s = seen.after_s - min(LOOK_ENDS_POOLED_S + held.stalls_s, LOOK_ENDS_BUSY_S + held.repeated_s)
     return Sample(due.delay_s, looked_s, _behind_half_s(case, restart, host.held(*late_ns).repeated_s))
 
 

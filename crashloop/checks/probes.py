@@ -12,18 +12,18 @@ import msgspec
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives, statements
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import answers_of, has_succeeded
 from crashloop.checks.readiness import probe_of
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import counts_as_started
+from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, lost_watch
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import first_sign_ns, ran, was_killed
-from crashloop.restarts.outages import may_be_old_ns
+from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, without_kubelet_ns
 from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
 from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
 from crashloop.spec.program import KILLED
@@ -95,7 +95,8 @@ def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
     ended_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns
     if begun_ns is None or ended_ns is None:
         return "No clock shows for how long it ran"
-    had_s, due_s = (ended_ns - begun_ns) / 1e9, probe.period_s + ASKED_WITHIN_S
+    had_s = (ended_ns - begun_ns - without_kubelet_ns(case, begun_ns, ended_ns)) / 1e9
+    due_s = probe.period_s + ASKED_WITHIN_S + starts_in_s(instance)
     if had_s <= due_s:
         return f"It had {seconds(had_s)} for that"
     return excuse(case, (begun_ns, ended_ns), 0.0, had_s - due_s)
@@ -112,8 +113,9 @@ def _no_time_to_ask(case: Case, probe: Probe, instance: Instance) -> str | None:
 def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
     """The readiness probe of a container MUST be asked within 5 s after its startup probe has succeeded, whatever its period.
 
-    Not judged within the first period after the kubelet met the pod: one that has started just now sleeps for a part of it
-    (pkg/kubelet/prober/worker.go@v1.37.1 run).
+    From then on it is asked once a period, and MUST NOT be asked more often.
+    Added is what it was behind with the questions of the startup probe. Not judged within the first period after the kubelet
+    met the pod: one that has started just now sleeps for a part of it (pkg/kubelet/prober/worker.go@v1.37.1 run).
     """
     for life in lives(case):
         by_kind = {each.kind: each for each in life.spec.probes}
@@ -122,25 +124,59 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
             continue
         if case.restarts_all and life.number:
             continue  # X-5 is about what becomes of probes then
-        started = next((each for each in answers_of(life.instance, startup) if not each.failed), None)
+        answers = tuple(answers_of(life.instance, startup))
+        started = next((each for each in answers if not each.failed), None)
         ended_ns = case.recording.end_ns if life.instance.exit is None else life.instance.exit_ns
         if started is None or not started.had_ns or ended_ns is None:
             continue
         if started.had_ns - _met_ns(case, life.pod, started.had_ns) <= (readiness.period_s + 1) * 1e9:
             continue
+        yield from _too_often(case, life, readiness)
         first = next((each.fact for each in answers_of(life.instance, readiness)), None)
         asked_ns = ended_ns if first is None or first.utc_ns is None else first.utc_ns
         seen["starts"] += first is not None
-        late_s = (asked_ns - started.had_ns) / 1e9
-        if late_s > ASKED_WITHIN_S:
+        late_s, most_s = (asked_ns - started.had_ns) / 1e9, ASKED_WITHIN_S + _behind_s(startup, answers)
+        if late_s > most_s:
             lines = (started.fact.line, *((first.line,) if first is not None else ()))
             sentence = (
                 f"the readiness probe of {life.name} was not asked for {seconds(late_s)} after its startup probe had succeeded "
-                f"{at_lines(lines)}; {seconds(ASKED_WITHIN_S)} is the longest."
+                f"{at_lines(lines)}; {seconds(most_s)} is the longest."
             )
-            held = excuse(case, (started.had_ns, asked_ns), 0.0, late_s - ASKED_WITHIN_S)
+            held = excuse(case, (started.had_ns, asked_ns), 0.0, late_s - most_s)
             doubt = "Its journal may lack answers" if is_journal_lost(case, life.pod) else held
             yield fail_unless(doubt, sentence, *lines)
+
+
+SPARE_QUESTIONS = 3
+"""Beyond one a period: at the success of the startup probe, and by a ticker that has waited for an answer."""
+
+
+def _too_often(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
+    """More questions of a ready container than its periods: each restart of the kubelet adds one, since its workers begin anew.
+
+    One that is not ready is asked with each status as well; such a question may still wait when it becomes ready
+    (pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus).
+    """
+    asked = [each for each in answers_of(life.instance, probe) if each.fact.utc_ns is not None]
+    ready = [
+        (before, after)
+        for before, after in pairwise(asked)
+        if not before.failed and before.in_a_row >= probe.success_threshold
+    ]
+    spare = SPARE_QUESTIONS + len(list(kubelet_ended(case)))
+    spare += sum(before.in_a_row == probe.success_threshold for before, _ in ready)
+    took_s = sum(((after.fact.utc_ns or 0) - (before.fact.utc_ns or 0)) / 1e9 for before, after in ready)
+    if len(ready) > spare + took_s / probe.period_s:
+        lines = asked[0].fact.line, asked[-1].fact.line
+        times = f"{len(ready)} times within {seconds(took_s)} in which it was ready {at_lines(lines)}"
+        said = f"the {probe.kind} probe of {life.name} was asked {times}"
+        yield fail(f"{said}; once every {seconds(probe.period_s)} was due.", *lines)
+
+
+def _behind_s(probe: Probe, answers: Sequence[ProbeAnswer]) -> float:
+    """How much longer than its period the kubelet took from one question of a probe to the next: its own work, as measured."""
+    asked_ns = [each.fact.utc_ns for each in answers if each.fact.utc_ns is not None]
+    return max((max(0.0, (after - before) / 1e9 - probe.period_s) for before, after in pairwise(asked_ns)), default=0.0)
 
 
 def _met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
@@ -252,6 +288,7 @@ def _after_outage(case: Case, spec: Container, probe: Probe, away: _Away) -> Ite
     """A life that ended in or soon after that time, or one that was not asked again."""
     instances = ran(case.pod, spec.name)
     until_ns = away.to_ns + round(ASKED_AGAIN_S * 1e9)
+    until_ns += round(case.recording.host.held(away.to_ns, until_ns).total_s * 1e9)  # while held up, nothing can ask
     blind = blind_spot(case, case.pod, instances, away.from_ns, until_ns)
     lived = next((each for each in instances if _lives_at(each, away.from_ns)), None)
     if lived is None or blind is not None:

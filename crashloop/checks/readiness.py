@@ -1,6 +1,6 @@
-"""What statuses state as ready, started and initialized: they agree with themselves, and with what probes were answered.
+"""What statuses state as ready: they agree with themselves, and with what probes were answered.
 
-Theory of operation. The kubelet makes `ready`, `started` and the conditions of the pod from the container states beside them, so
+Theory of operation. The kubelet makes `ready` and the conditions of the pod from the container states beside them, so
 most is judged within one status, and no delay on its way matters:
 
 - `ready` of a container without a readiness probe waits for nothing but a startup probe:
@@ -8,10 +8,6 @@ most is judged within one status, and no delay on its way matters:
 - Ready may be False on its own: a readiness gate, or a controller that misses the node. Ready and ContainersReady are False as
   soon as a pod fails, while its containers are still ended: the phase follows them (pkg/kubelet/status/status_manager.go@v1.37.1
   mergePodStatus). What a pod's end makes of its containers is written over its last status as well (TerminatePod).
-- Initialized is True once a regular container runs or has ended, or all init containers have succeeded and all sidecars have
-  started. While init containers or sidecars are down again and the regular containers wait, it stays True where the gate
-  RestartAllContainersOnContainerExits is on; without that gate it is False for as long, and nobody promises either
-  (pkg/kubelet/status/generate.go@v1.37.1 GeneratePodInitializedCondition).
 - A success of a startup probe is written into the last status that was made, without `ready` and the conditions, which the next
   one has (pkg/kubelet/status/status_manager.go@v1.37.1 SetContainerStartup).
 
@@ -22,29 +18,26 @@ containers are ready. Without that time, successes of the life before may have m
 """
 
 from collections.abc import Iterator
-from itertools import zip_longest
-from typing import NamedTuple
+from itertools import pairwise, zip_longest
 
 import msgspec
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, statements
 from crashloop.checks.finding import Finding, fail, fail_unless
-from crashloop.checks.probe_answers import ProbeAnswer, answers_of, has_succeeded, successes_left
-from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import CONTAINERS_READY, INITIALIZED, READY, StatusReport
+from crashloop.history.statuses import CONTAINERS_READY, READY, StatusReport
 from crashloop.model.after_restart import probes_go_on
-from crashloop.model.gates import is_enabled
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
+from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, successes_left
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import may_lag_ns, settled_ns
+from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart_all import Replacement, replacements
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
-from crashloop.spec.profile import RESTART_ALL_GATE
 from crashloop.words import at_lines, count, seconds
 
 WITHIN_NS = 1_000_000_000
@@ -57,17 +50,81 @@ WITHIN_NS = 1_000_000_000
 def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
     """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then.
 
-    Of a pod that has ended both are False, whatever is said of its containers.
+    Of a pod that has ended both are False, whatever is said of its containers. Its lastTransitionTime MUST NOT move while the
+    same lives are stated of containers without a readiness probe, and not stay where one has started or ended since.
     """
     asked = [each for each in case.scenario.pod.containers if _has_readiness(each)]
     for pod in case.pods:
         for status in pod.statuses:
-            if status.containers_ready is not None and _goes_on(status):
+            if status.containers_ready is not None and goes_on(status):
                 seen["statuses"] += 1
                 yield from _wrong_conditions(status, asked)
             elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
                 said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
                 yield fail(f"{said}; it has ended.", status.line)
+        if not any(probe_of(each, ProbeKind.READINESS) for each in asked):
+            yield from _wrong_transitions(case, pod, asked)
+
+
+def _wrong_transitions(case: Case, pod: PodHistory, asked: list[Container]) -> Iterator[Finding]:
+    """The first lastTransitionTime of ContainersReady that the statuses of containers contradict, all in whole seconds."""
+    for before, after in pairwise(each for each in pod.statuses if each.ready_since_ns is not None and goes_on(each)):
+        since_ns, was_ns = after.ready_since_ns or 0, before.ready_since_ns or 0
+        lines = before.line, after.line
+        stepped_ns = case.recording.clocks.step_within_ns(before.t_ns, after.t_ns)
+        doubt = "The wall clock jumped meanwhile" if stepped_ns else None
+        if isinstance(case.scenario.owner, StaticPod) and _kubelet_restarted(case, before, after):
+            continue  # it has no status where its kubelet reads it, which then states it anew, its startTime too
+        if before.containers_ready is after.containers_ready:
+            moved = since_ns != was_ns and _states_lives(before, asked) == _states_lives(after, asked)
+            if moved:
+                apart = seconds(abs(since_ns - was_ns) / 1e9)
+                said = f"lastTransitionTime of {CONTAINERS_READY} moved by {apart} {at_lines(lines)}"
+                yield fail_unless(
+                    doubt, f"{said}; it stayed {after.containers_ready}, and no container had changed.", *lines
+                )
+                return
+            continue
+        turned_ns = None if after.containers_ready else _unready_ns(before, after, asked)
+        if turned_ns is not None and since_ns < turned_ns:
+            said = f"{CONTAINERS_READY} is said to be False since {seconds((turned_ns - since_ns) / 1e9)}"
+            yield fail_unless(doubt, f"{said} before a container made it so {at_lines(lines)}.", *lines)
+            return
+
+
+def _kubelet_restarted(case: Case, before: StatusReport, after: StatusReport) -> bool:
+    """Whether the kubelet was restarted between the times at which it may have made two statuses."""
+    from_ns = before.t_ns - may_be_old_ns(case, before.t_ns)
+    return any(each.t_ns <= after.t_ns and (each.data.ended_ns or each.t_ns) >= from_ns for each in kubelet_ended(case))
+
+
+def _states_lives(status: StatusReport, asked: list[Container]) -> list[tuple[object, ...]]:
+    """What a status says of the containers that make a pod ready: its restarts, instance and last end, its state, started.
+
+    One that waits for its delay has its last end, which one that is yet to start has not.
+    """
+    reports = [status.containers[each.name] for each in asked if each.name in status.containers]
+    return [
+        (each.restart_count, each.container_id, each.last_state, each.state.kind, each.ready, each.started)
+        for each in reports
+    ]
+
+
+def _unready_ns(before: StatusReport, after: StatusReport, asked: list[Container]) -> int | None:
+    """When the pod became unready, as the ends of the instances say that were all ready; None if others may have had a part.
+
+    What has started in the meantime may have ended before a sync saw it ready, or have been made ready and unready unseen.
+    """
+    pairs = [(before.containers.get(each.name), after.containers.get(each.name)) for each in asked]
+    ends = []
+    for was, now in pairs:
+        if was is None or now is None or not was.ready or now.restart_count != was.restart_count:
+            return None
+        ended = now.last_state if now.state.kind == "waiting" else now.state
+        if not now.ready and (ended is None or ended.kind != "terminated"):
+            return None
+        ends += [ended.finished_ns] if not now.ready and ended is not None and ended.finished_ns else []
+    return min(ends, default=None)
 
 
 def _wrong_conditions(status: StatusReport, asked: list[Container]) -> Iterator[Finding]:
@@ -95,7 +152,7 @@ def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
     Judged of regular containers and sidecars of pods that have not ended and that nobody deletes.
     """
     for pod, spec, status, report in statements(case):
-        if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not _goes_on(status):
+        if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not goes_on(status):
             continue
         runs = report.state.kind == "running"
         seen["statuses"] += runs
@@ -135,7 +192,7 @@ def probe_of(spec: Container, kind: ProbeKind) -> Probe | None:
     return next((each for each in spec.probes if each.kind is kind), None)
 
 
-def _goes_on(status: StatusReport) -> bool:
+def goes_on(status: StatusReport) -> bool:
     """Whether the pod of a status has neither ended nor is being ended."""
     return status.phase not in (SUCCEEDED, FAILED) and status.deletion_ns is None and not status.is_ending
 
@@ -155,9 +212,10 @@ class _ProbedLife(msgspec.Struct, frozen=True, kw_only=True):
 
     instance: Instance
     probe: Probe
-    answers: tuple[ProbeAnswer, ...]
+    answers: tuple[tuple[ProbeAnswer, ...], ...]
+    """One for each number of successes before that may go on."""
     successes_before: int
-    """In a row, when the life before was over."""
+    """In a row, when the life before was over, at most."""
     made_room: Replacement | None
     """The RestartAllContainers that it followed."""
 
@@ -187,7 +245,7 @@ def check_ready_truth(case: Case, seen: Seen) -> Iterator[Finding]:
                     later.add((spec.name, life.instance.ordinal))
                 release = case.in_force_at(status.t_ns).version.release
                 if life.made_room is None or probes_go_on(spec, release, case.prediction.deviations):
-                    yield from _wrong_readiness(case, pod, spec, life, status, newer)
+                    yield from min(_wrong_readiness(case, pod, spec, life, status, newer), key=len)
             for status in pod.statuses:
                 yield from _ready_without_running(spec, status)
     seen["later"] = len(later)
@@ -208,11 +266,14 @@ def _reported(
 def _probed_lives(case: Case, pod: PodHistory, spec: Container, probe: Probe) -> Iterator[_ProbedLife]:
     replaced = replacements(case, pod, spec.name)
     go_on = successes_go_on(case.prediction.deviations)
-    successes, made_room = 0, None
+    before, made_room = frozenset({0}), None
     for each in ran(pod, spec.name):
-        answers = tuple(answers_of(each, probe, successes=successes if go_on else 0))
-        yield _ProbedLife(instance=each, probe=probe, answers=answers, successes_before=successes, made_room=made_room)
-        successes, made_room = successes_left(each, probe, successes=successes), replaced.get(each.ordinal)
+        answers = tuple(tuple(answers_of(each, probe, successes=one)) for one in sorted(before if go_on else {0}))
+        yield _ProbedLife(
+            instance=each, probe=probe, answers=answers, successes_before=max(before), made_room=made_room
+        )
+        before = frozenset(left for one in before for left in successes_left(each, probe, successes=one))
+        made_room = replaced.get(each.ordinal)
 
 
 def _wrong_readiness(
@@ -222,8 +283,22 @@ def _wrong_readiness(
     life: _ProbedLife,
     status: StatusReport,
     newer: StatusReport | None,
+) -> Iterator[list[Finding]]:
+    """What is wrong by each of the numbers of successes before that may go on."""
+    for answers in life.answers:
+        yield list(_wrong_by(case, pod, spec, life, answers, status, newer))
+
+
+def _wrong_by(
+    case: Case,
+    pod: PodHistory,
+    spec: Container,
+    life: _ProbedLife,
+    answers: tuple[ProbeAnswer, ...],
+    status: StatusReport,
+    newer: StatusReport | None,
 ) -> Iterator[Finding]:
-    instance, probe, answers = life.instance, life.probe, life.answers
+    instance, probe = life.instance, life.probe
     says = status.containers[spec.name].ready
     lost = instance.journal_started is None or is_journal_lost(case, pod)
     since_ns = _ready_since_ns(instance, status)
@@ -280,81 +355,3 @@ def _turned_by(answers: tuple[ProbeAnswer, ...], probe: Probe, *, ready: bool, u
         if now is not is_ready:
             found, is_ready = each, now
     return found if is_ready is ready else None
-
-
-class _InitializedDue(NamedTuple):
-    """What Initialized is to be, and why: the end of a sentence, and a further line that it rests on."""
-
-    value: bool
-    because: str
-    lines: tuple[int, ...] = ()
-
-
-@checker("initialized", Need("statuses", 1, "status", f"with {INITIALIZED}"), watch="a status", once=True)
-def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
-    """Initialized MUST be True once the pod's init containers have succeeded and its sidecars have started, and from then on.
-
-    Judged of pods that have not ended and that nobody deletes.
-    """
-    after_restart = before = 0
-    for pod in case.pods:
-        first_true: StatusReport | None = None
-        for status in (each for each in pod.statuses if each.initialized is not None and _goes_on(each)):
-            due = _initialized_due(case, pod, status, first_true)
-            seen["statuses"] += 1
-            before += not status.initialized
-            after_restart += bool(status.initialized) and any(
-                each.restart_count and each.state.kind != "running" for each in status.containers.values()
-            )
-            if due is not None and due.value is not status.initialized:
-                lines = (*due.lines, status.line)
-                said = f"a status says that {INITIALIZED} of the pod is {status.initialized} {at_lines(lines)}"
-                yield fail(f"{said}; {due.because}.", *lines)
-            if status.initialized and first_true is None:
-                first_true = status
-    seen.facts |= {"after_restart": after_restart, "before": before}
-
-
-def _initialized_due(
-    case: Case, pod: PodHistory, status: StatusReport, first_true: StatusReport | None
-) -> _InitializedDue | None:
-    """What is due by one status and the first that said True; None: it may be either."""
-    containers = case.scenario.pod.containers
-    for each in containers:
-        report = status.containers.get(each.name)
-        if each.kind is ContainerKind.REGULAR and report is not None and report.state.kind != "waiting":
-            return _InitializedDue(True, f'"{each.name}" has started')
-    inits = [each for each in containers if each.kind is ContainerKind.INIT]
-    undone = [each for each in inits if not _is_done(each, status)]
-    if not undone and any(probe_of(each, ProbeKind.STARTUP) for each in inits):
-        return None  # between the success of a sidecar's startup probe and the next status that is made it may be False still
-    if not undone:
-        return _InitializedDue(True, "its init containers are done" if inits else "it has no init containers")
-    if first_true is None:
-        never = [each for each in undone if _was_never_done(case, pod, each, status)]
-        return _InitializedDue(False, f'"{never[0].name}" is not done') if never else None
-    return _InitializedDue(True, "it was True before", (first_true.line,)) if _keeps(case, pod, status) else None
-
-
-def _is_done(container: Container, status: StatusReport) -> bool:
-    """Whether an init container has succeeded, or a sidecar has started."""
-    report = status.containers.get(container.name)
-    return report is not None and (report.started if container.is_sidecar else report.ready)
-
-
-def _was_never_done(case: Case, pod: PodHistory, container: Container, status: StatusReport) -> bool:
-    """Whether ground truth shows that a True which no status has shown could not come before."""
-    if case.restarts_all or case.scenario.interventions or len({each.sandbox_id for each in pod.sandboxes}) > 1:
-        return False
-    if Channel.RUNTIME not in pod.channels or any(case.recording.gaps_of(Channel.RUNTIME, 0, status.t_ns)):
-        return False
-    instances = ran(pod, container.name)
-    if container.is_sidecar:
-        return all(each.start_ns is not None and each.start_ns > status.t_ns for each in instances)
-    return all(each.exit_code != 0 or (each.exit_ns is not None and each.exit_ns > status.t_ns) for each in instances)
-
-
-def _keeps(case: Case, pod: PodHistory, status: StatusReport) -> bool:
-    """Whether the kubelet of the status keeps a True. Of a static pod it forgets it at its own restart."""
-    kubelet = case.in_force_at(status.t_ns)
-    return is_enabled(RESTART_ALL_GATE, kubelet.gates, kubelet.version) and not case.later and not pod.mirrors

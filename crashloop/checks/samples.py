@@ -31,12 +31,12 @@ from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.delays import first_restarts
 from crashloop.checks.finding import Finding, fail_unless, inconclusive
 from crashloop.checks.pooled import CHANCE, fewer_than, least_beyond_chance
-from crashloop.checks.starts import first_success, startup_probe
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model import student
 from crashloop.model.lateness import RELIST_S
+from crashloop.restarts.answers import first_success, startup_probe
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, why_they_ended

@@ -5,29 +5,30 @@ sidecar that runs and whose startup probe, if it has one, has succeeded. Regular
 start before which RestartAllContainers made the pod begin again, and that of a container whose object was missing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
-from crashloop.checks.probe_answers import answers_of
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decision
+from crashloop.restarts.answers import first_success, startup_probe
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import InSandbox, by_sandbox, leaves_ns, ran
+from crashloop.restarts.outages import held_by_api_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
 
@@ -93,14 +94,9 @@ def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
     return next((each.start for each in lasting), None) if probe is None else first_success(lasting, probe)
 
 
-def startup_probe(sidecar: Container) -> Probe | None:
-    """The startup probe of a sidecar; None without one."""
-    return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
-
-
-def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
-    """The first success of a startup probe in any life."""
-    return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
+def comes_before(began: Fact, awaited: Fact | None) -> bool:
+    """Whether a start surely came before what it had to wait for, or that never came: its stamp is rounded down."""
+    return awaited is None or (began.utc_ns or 0) + began.resolution_ns <= (awaited.utc_ns or 0)
 
 
 def _before_startup_probe(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Finding]:
@@ -117,7 +113,7 @@ def _before_startup_probe(case: Case, pod: PodHistory, there: InSandbox) -> Iter
             began = _began(there.instances(held.name))
             if began is None or began.utc_ns is None:
                 continue
-            if success is None or (success.utc_ns or 0) >= began.utc_ns + began.resolution_ns:
+            if comes_before(began, success):
                 lines = (began.line, *((success.line,) if success else ()))
                 early = f'"{held.name}" was started before the startup probe of "{init.name}" had succeeded'
                 doubt = "Its journal may lack answers" if is_lost else None
@@ -202,7 +198,7 @@ def _out_of_order(order: Sequence[tuple[Container, tuple[Instance, ...]]]) -> It
         done, began = _let_next_start(before, earlier), _began(later)
         if began is None or began.utc_ns is None:
             continue
-        if done is None or done.utc_ns is None or began.utc_ns < done.utc_ns:
+        if comes_before(began, done):
             lines = (began.line, *((done.line,) if done else ()))
             what = "had started" if _needs_start(before) else "was done"
             yield fail(f'"{after.name}" was created {at_lines(lines)} before "{before.name}" {what}.', *lines)
@@ -287,17 +283,14 @@ def _overlapping(case: Case, pod: PodHistory, container: str, instances: Sequenc
 def _before_init(case: Case, there: InSandbox) -> Iterator[Finding]:
     """Regular containers that started in a sandbox before every regular init container had exited 0 there."""
     inits = [each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar]
-    done_ns, done_line = 0, 0
-    for init in inits:
-        success = next((each.exit for each in there.ran(init.name) if each.exit_code == 0 and each.exit), None)
-        if success is None or success.utc_ns is None:
-            done_ns, done_line = case.recording.end_ns, 0
-            break
-        done_ns, done_line = max((done_ns, done_line), (success.utc_ns, success.line))
-    for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR) if inits else ():
+    done = [next((each.exit for each in there.ran(init.name) if each.exit_code == 0), None) for init in inits]
+    for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR):
         start = next((each.start for each in there.ran(spec.name)[:1]), None)
-        if start is not None and start.utc_ns is not None and start.utc_ns < done_ns:
-            lines = tuple(line for line in (start.line, done_line) if line)
+        if start is None or start.utc_ns is None:
+            continue
+        awaited = [each for each in done if comes_before(start, each)]
+        if awaited:
+            lines = (start.line, *(each.line for each in awaited[-1:] if each))
             yield fail(f'"{spec.name}" was started {at_lines(lines)} before the init containers were done.', *lines)
 
 
@@ -317,5 +310,20 @@ def check_no_start_at_end(case: Case, seen: Seen) -> Iterator[Finding]:
         late_s = ((instance.begun_ns or 0) - since_ns) / 1e9
         if late_s > ENDS_WITHIN_S:
             started = f"{life.name} was started {seconds(late_s)} after its pod began to end"
-            held = excuse(case, (since_ns, instance.begun_ns or 0), 0.0, late_s - ENDS_WITHIN_S)
-            yield fail_unless(held, f"{started} {at_lines(instance.lines[:1])}; nothing was to.", *instance.lines[:1])
+            doubt = _learned_late(case, instance, since_ns, late_s - ENDS_WITHIN_S)
+            yield fail_unless(doubt, f"{started} {at_lines(instance.lines[:1])}; nothing was to.", *instance.lines[:1])
+
+
+def _learned_late(case: Case, instance: Instance, since_ns: int, excess_s: float) -> str | None:
+    """Why a sync may have begun so late before the kubelet learned of the end, by its watch, and gone on as long; None: no why.
+
+    What the runtime took before it said that it had created the instance is as long as what it took to start it.
+    """
+    window_ns, took = (since_ns, instance.begun_ns or 0), span(instance.created, instance.started)
+    excess_s -= took.seconds if took is not None else 0.0
+    heard_s = held_by_api_ns(case, *window_ns, unmeasured_ns=0) / 1e9
+    if excess_s <= 0:
+        return "The runtime was starting it as long"
+    if excess_s <= heard_s:
+        return f"The API server or the watch may have held that up for {seconds(heard_s)}"
+    return excuse(case, window_ns, 0.0, excess_s - heard_s, own_way=True)

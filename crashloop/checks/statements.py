@@ -319,12 +319,12 @@ SEEN_WITHIN_NS = 3_000_000_000
 def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
     """A status that a kubelet has written MUST name the generation of the pod's spec, once it can have seen it, none beyond.
 
-    A deletion makes another generation too, as ephemeral containers do.
+    A deletion makes another generation too, as ephemeral containers do. A pod of a file has none, whatever its mirror pod has.
     """
     changes = [each.t_ns for each in case.recording.interventions if each.ok and each.data.action in SPEC_CHANGES]
     seen["changes"] += len(changes)
     added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
-    for pod in case.pods:
+    for pod in (each for each in case.pods if not each.mirrors):
         before = 0
         for each in (status for status in pod.statuses if status.containers):
             seen["statuses"] += 1

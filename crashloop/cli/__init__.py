@@ -14,20 +14,9 @@ from crashloop.cli import alerts, catalogue, clusters, compare, observe, predict
 from crashloop.errors import CrashloopError, UsageError, missing
 from crashloop.verdict import ExitCode
 
-ALIASES = {
-    "analyze": ("report", "--again"),
-    "diff": ("compare",),
-    "matrix": ("compare", "--by=version"),
-    "trend": ("compare", "--by=time"),
-}
-"""Earlier names of commands, for one release."""
-
 
 class _Commands(TyperGroup):
     """The list of commands is plain text, so that it comes at once; rich shows the help of one command."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        return super().resolve_command(ctx, [*ALIASES.get(args[0], args[:1]), *args[1:]])
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.rich_markup_mode = None

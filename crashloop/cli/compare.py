@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from crashloop.cli.command import Command, Example, JsonOption, RunArgument, epilog, out
-from crashloop.cli.suites import compared, judged_run, trend_runs
+from crashloop.cli.suites import compared, judged_run
 from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,14 +14,11 @@ if TYPE_CHECKING:
 
 
 def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run directories; with --by time also folders of them.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     by: Annotated[
-        Literal["change", "version", "time"],
+        Literal["change", "version"],
         typer.Option(
-            help="change: two runs of one suite. version: requirements against provider, Kubernetes version and kubelet. "
-            "time: figures of one kind of run, and whether the newest depart.",
+            help="change: two runs of one suite. version: requirements against provider, Kubernetes version and kubelet.",
         ),
     ] = "change",
     as_json: JsonOption = False,
@@ -36,28 +33,18 @@ def compare(
             "the exit code 1.",
         ),
     ] = False,
-    write: Annotated[
-        Path | None,
-        typer.Option("--write", metavar="FILE", help="By version: write a page of the kubelets' versions instead."),
-    ] = None,
 ) -> None:
-    """Compare two runs, put runs side by side, or follow their figures over time."""
+    """Compare two runs, or put many side by side."""
     import msgspec
 
     from crashloop.report.html import to_html
     from crashloop.report.markdown import to_markdown
     from crashloop.report.terminal import render
 
-    for option, is_given, needed in (("--values-count", values_count, "change"), ("--write", write, "version")):
-        if is_given and by != needed:
-            raise UsageError(f"{option}: only for --by {needed}, not {by}.")
+    if values_count and by != "change":
+        raise UsageError(f"--values-count: only for --by change, not {by}.")
     if as_json and as_markdown:
         raise UsageError("--json and --markdown: both go to standard output, so only one can be printed.")
-    if write is not None:
-        from crashloop.comparison.matrix import release_page
-
-        write_file("--write", write, release_page([judged_run(each) for each in runs]))
-        return
     found, document, code = _compared(runs, by, values_count)
     if html is not None:
         write_file("--html", html, to_html(document))
@@ -74,19 +61,14 @@ def _compared(runs: list[Path], by: str, values_count: bool) -> tuple[object, "D
     """For programs, for people, and the exit code. Raises UsageError."""
     from crashloop.comparison.document import comparison_document, matrix_document
     from crashloop.comparison.matrix import matrix_of
-    from crashloop.comparison.trend import trend_document, trend_of
 
     if by == "version":
         side_by_side = matrix_of([judged_run(each) for each in runs])
         return side_by_side, matrix_document(side_by_side), 0
-    if by == "time":
-        followed = trend_of(trend_runs(runs))
-        document = trend_document(followed)
-        return followed, document, document.exit_code or 0
     if len(runs) != 2:
         raise UsageError(
             f"crashloop compare: {len(runs)} run{'s' if len(runs) > 1 else ''}; a change is between two.\n"
-            "--by version puts runs side by side, --by time follows their figures."
+            "--by version puts runs side by side."
         )
     change = compared(runs[0], runs[1], values_count)
     return change, comparison_document(change), change.exit_code
@@ -103,8 +85,7 @@ def write_file(option: str, path: Path, text: str) -> None:
 COMPARE_EPILOG = epilog(
     Example("crashloop compare runs/release runs/mine", "what your kubelet changes"),
     Example("crashloop compare --by version --markdown runs/*-conformance", "for a job summary"),
-    Example("crashloop compare --by time runs", "every kind of run in a folder"),
-    exit_codes="0 nothing got worse or departs, 1 something did, 2 wrong usage, 3 evidence is missing",
+    exit_codes="0 nothing got worse, 1 something did, 2 wrong usage, 3 evidence is missing",
 )
 COMMANDS = (Command(compare, {"epilog": COMPARE_EPILOG}),)
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,21 +34,17 @@ RUN_EPILOG = epilog(
 )
 
 
-MOST_FILES = 256
-"""Open at once while tests are collected; a shell allows 1024."""
-
-
 @takes((*OPTIONS, *OF_PYTEST))
 def run(invocation: typer.Context, **given: Any) -> None:
     """Judge how kubelets restart crashing containers. Options that are not listed, and files of tests, go to pytest."""
     import pytest
 
     from crashloop.cli.run_terminal import SETTINGS, Faults, RunTerminal, is_own
+    from crashloop.cluster.prerequisites import limit_problems, limits_too_low
     from crashloop.run.requested import check_request
 
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= files < MOST_FILES:
-        raise PrerequisiteError(f"{files} files may be open at once; a run needs {MOST_FILES}: ulimit -n {MOST_FILES}.")
+    for problem in limit_problems(limits_too_low("RLIMIT_NOFILE")):
+        raise PrerequisiteError(f"crashloop run: {problem.text}")
     processes = given["n"]
     if processes is not None and not re.fullmatch(r"\d+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")
@@ -123,13 +118,51 @@ def report(
     again: Annotated[
         bool, typer.Option("--again", help="Judge it again, with no cluster, and write its results and views again.")
     ] = False,
+    model_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V", help="With --again: judge every kubelet by the rules of this release, and write nothing."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the verdicts of a run, or judge it again."""
-    found = judged_again(run_dir) if again else report_of(run_dir)
+    if model_version is not None and not again:
+        raise UsageError(
+            "--model-version: only with --again.\nIt judges the recording by the rules of another release."
+        )
+    found = judged_again(run_dir, model_version) if again else report_of(run_dir)
     _show(found, run_dir, as_json, code="Exit code" if again else "Exit code of the run")
     if again:
         raise typer.Exit(found.document.exit_code or ExitCode.OK)
+
+
+def reproduce(
+    run_dir: RunArgument,
+    requirement: Annotated[
+        str, typer.Argument(metavar="REQUIREMENT", help="A requirement that it judged; its worst verdict is shown.")
+    ],
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write there. Default: reproduce-REQUIREMENT.")
+    ] = None,
+) -> None:
+    """Write what shows a verdict of a run with kubectl alone: manifests, the kubelet's configuration, a shell script."""
+    from crashloop.cli.compare import write_file
+    from crashloop.run.analysis import published
+    from crashloop.run.reproduce import SCRIPT, reproducer
+    from crashloop.rundir import RunDir
+
+    run, wanted = RunDir.open(run_dir), requirement.strip().upper()
+    if (suite := run.info().suite) != "conformance":
+        raise UsageError(
+            f"run directory {run_dir}: it holds a {suite} run; only a conformance run is about single pods."
+        )
+    target = folder or Path(f"reproduce-{wanted}")
+    for name, text in reproducer(published(run), run.plan(), wanted).items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        write_file("--out", target / name, text)
+    (target / SCRIPT).chmod(0o755)
+    out.print(str(target / SCRIPT), soft_wrap=True, markup=False)
 
 
 def _show(found: Report, run_dir: Path, as_json: bool, *, code: str) -> None:
@@ -147,5 +180,16 @@ COMMANDS = (
     Command(
         run, {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}, "epilog": RUN_EPILOG}
     ),
-    Command(report, {"epilog": epilog(exit_codes=f"0 shown, whatever the verdicts are; with --again: {JUDGED}")}),
+    Command(
+        report,
+        {
+            "epilog": epilog(
+                Example("crashloop report --again --model-version 1.36 RUN", "by other rules"),
+                exit_codes=f"0 shown, whatever the verdicts are; with --again: {JUDGED}",
+            )
+        },
+    ),
+    Command(
+        reproduce, {"epilog": epilog(Example("crashloop reproduce runs/latest X-3", "30 lines of shell for kubectl"))}
+    ),
 )

@@ -11,8 +11,6 @@ from crashloop.run.options import EXISTING, KUBERNETES_HELP, LENDERS, MAKERS, OF
 DEFAULT_WEB_PORT = 8089
 LOAD_WITHIN_S = 600.0
 MAX_PLACEMENT = 99
-MOST_NARROWER = 5
-"""Each run quarters what the one before left open: five are enough for 1,000 pods."""
 
 
 def of_existing(name: str) -> Any:
@@ -79,15 +77,6 @@ def stress(
             help="Numbers of users of each step, in place of the profile's; for profiles with steps, such as knee.",
         ),
     ] = None,
-    narrow: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=MOST_NARROWER,
-            metavar="N",
-            help="Run again up to N times, each time with the steps that the verdict on the highest rate names.",
-        ),
-    ] = 0,
     placement: Annotated[
         int,
         typer.Option(
@@ -139,14 +128,11 @@ def stress(
     from crashloop.stress.lent_nodes import number_of
     from crashloop.stress.run import (
         StressOptions,
-        check_narrowing,
         ended_by_signals,
-        narrowing,
         plan_in_words,
         plan_stress,
         replaced_in,
         run_stress,
-        worst_code,
     )
 
     given: dict[str, Any] = {
@@ -197,27 +183,15 @@ def stress(
     def say(line: str) -> None:
         progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    if narrow:
-        check_narrowing(options, narrow)
-    lifeline, codes = ended_by_signals(), []
-    runs = narrowing(
-        options,
-        narrow,
-        lambda each: run_stress(each, progress, say, lifeline),
-        say=say,
-        stopped=lifeline.broken.is_set,
-    )
-    for run, results in runs:
-        render(stress_document(results), out, report=str(run.report_html))
-        codes.append(results.exit_code)
-    raise typer.Exit(worst_code(codes))
+    run, results = run_stress(options, progress, say, ended_by_signals())
+    render(stress_document(results), out, report=str(run.report_html))
+    raise typer.Exit(results.exit_code)
 
 
 STRESS_EPILOG = epilog(
     Example("crashloop stress", "a node within the official limit, judged by SLOs"),
     Example("crashloop stress knee", "how many crashing pods a node carries"),
     Example("crashloop stress knee --steps 20,25,30,35,40", "more closely"),
-    Example("crashloop stress knee --narrow 2", "closer by itself, in two more runs"),
     Example("crashloop stress demand --placement 1", "the same servers, each on the other of two nodes"),
     Example("crashloop stress --provider existing --kubeconfig FILE", "on your own cluster, in a new namespace"),
     Example("crashloop stress --provider existing --spread-over 50 --max-pods 20", "on fifty of its nodes at once"),

@@ -1,7 +1,7 @@
 """What the commands do with the runs of every suite: judge again, report, compare, show side by side."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,6 @@ from crashloop.errors import UsageError
 if TYPE_CHECKING:
     from crashloop.comparison.comparison import Comparison
     from crashloop.comparison.side import JudgedRun
-    from crashloop.comparison.trend import TrendRun
     from crashloop.report.document import Document
     from crashloop.report.results import Results
     from crashloop.rundir import RunDir
@@ -70,14 +69,11 @@ class Suite(NamedTuple):
     """The differences of two sides; whether measured values count."""
     judged_run: Callable[[Any, Any], "JudgedRun"]
     """A run and its results as a column of a matrix."""
-    trend_run: Callable[[Any], "TrendRun"]
-    """A side as a run of a trend."""
 
 
 def _conformance() -> Suite:
     from crashloop.comparison.comparison import compare
     from crashloop.comparison.side import JudgedRun
-    from crashloop.comparison.trend import trend_of_conformance
     from crashloop.report.conformance import conformance_document
     from crashloop.run.analysis import analyze, publish, published
     from crashloop.rundir import RunDir
@@ -96,14 +92,12 @@ def _conformance() -> Suite:
         side=judged,
         compare=lambda before, after, values_count: compare(before, after, values_count=values_count),
         judged_run=judged,
-        trend_run=trend_of_conformance,
     )
 
 
 def _stress() -> Suite:
     from crashloop.comparison.side import JudgedRun
     from crashloop.comparison.stress import compare_stress
-    from crashloop.comparison.trend import trend_of_stress
     from crashloop.comparison.values import JudgedStressRun
     from crashloop.report.stress.document import stress_document
     from crashloop.report.stress.results import StressResults, run_results
@@ -124,7 +118,6 @@ def _stress() -> Suite:
         side=side,
         compare=lambda before, after, values_count: compare_stress(before, after, values_count=values_count),
         judged_run=lambda _, results: JudgedRun(run_results(results)),
-        trend_run=trend_of_stress,
     )
 
 
@@ -132,13 +125,27 @@ SUITES = {"conformance": _conformance, "stress": _stress}
 """By the `suite` of run.json; they import what they need when a run needs it, so that `--help` is fast."""
 
 
-def judged_again(run_dir: Path) -> Report:
-    """Judge an earlier run again, and write its results and views again."""
+def judged_again(run_dir: Path, model_version: str | None = None) -> Report:
+    """Judge an earlier run again, and write its results and views again; by the rules of another release, write nothing."""
     suite = _suite_of(run_dir)
     run = suite.open(run_dir)
-    results = suite.judge(run, True)
-    unless_read_only(run, lambda: suite.publish(run, results))
+    if model_version is None:
+        results = suite.judge(run, True)
+        unless_read_only(run, lambda: suite.publish(run, results))
+    else:
+        results = _by_other_rules(run, model_version)
     return Report(results, suite.document(results))
+
+
+def _by_other_rules(run: "RunDir", model_version: str) -> "Results":
+    from crashloop.run.analysis import analyze
+    from crashloop.spec.version import KubernetesVersion, check_supported
+
+    if run.info().suite != "conformance":
+        raise UsageError(f"--model-version: {run.root} is no conformance run; only these are judged by other rules.")
+    version = KubernetesVersion.parse(model_version)
+    check_supported("--model-version", version)
+    return analyze(run, version)
 
 
 def report_of(run_dir: Path) -> Report:
@@ -169,59 +176,6 @@ def judged_run(run_dir: Path) -> "JudgedRun":
     """The verdicts of a run, for a matrix."""
     suite = _suite_of(run_dir)
     return suite.judged_run(*_found(suite, run_dir))
-
-
-def trend_runs(folders: Sequence[Path]) -> list["TrendRun"]:
-    """The judged runs among these and in these, each once; what is damaged or was not judged is named and left out.
-
-    Raises UsageError for a folder without a run, and if no run is left.
-    """
-    found: dict[Path, TrendRun | None] = {}
-    for folder in folders:
-        runs = _runs(folder)
-        if not runs:
-            raise _no_judged_run(folder)
-        for each in runs:
-            if each.resolve() not in found:
-                found[each.resolve()] = _trend_run(each)
-    judged = list(filter(None, found.values()))
-    if not judged:
-        raise _no_judged_run(*folders)
-    return judged
-
-
-def _no_judged_run(*folders: Path) -> UsageError:
-    return UsageError(
-        f"{', '.join(map(str, folders))}: holds no judged run.\n`crashloop run` and `crashloop stress` write runs."
-    )
-
-
-def _trend_run(run_dir: Path) -> "TrendRun | None":
-    """None, with a note, for a run that cannot be read or was not judged."""
-    try:
-        if _is_judged(run_dir):
-            return _suite_of(run_dir).trend_run(side_of(run_dir))
-        mention(f"{run_dir.name}: was not judged yet, and is left out; `crashloop report --again {run_dir}` judges it.")
-    except UsageError as error:
-        mention(f"{run_dir.name}: is left out; {error}")
-    return None
-
-
-def _runs(folder: Path) -> list[Path]:
-    """The folder if it is a run, otherwise the runs in it. Raises UsageError if it cannot be read."""
-    try:
-        return [folder] if _is_run(folder) else sorted(filter(_is_run, folder.glob("*")))
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be read ({error.strerror}).") from error
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / "run.json").is_file()
-
-
-def _is_judged(run_dir: Path) -> bool:
-    suite = _suite_of(run_dir)
-    return suite.results_file(suite.open(run_dir)).exists()
 
 
 def _found(suite: Suite, run_dir: Path) -> tuple[Any, Any]:

@@ -116,17 +116,24 @@ def _setting(version: "KubernetesVersion | None", profile: str | None, api: obje
             by = (
                 f"the default of {newest}, the newest release that is known here; the node's configuration is not known"
             )
-        return Setting(version=found, curve_by=by)
+        return Setting(version=found, states_version=version is not None, curve_by=by)
     curve = shipped_curve(known, found)
     if curve is None:
         raise UsageError(f"{by}: a kubelet {found} does not start with it (crashloop profile check says why).")
-    return Setting(version=found, gates=effective_gates(known, found), curve=curve, curve_by=by)
+    return Setting(
+        version=found,
+        states_version=version is not None,
+        gates=effective_gates(known, found),
+        curve=curve,
+        curve_by=by,
+    )
 
 
 def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator[str]:
     for each in containers:
         where = f" on {each.node}" if each.node else ""
-        yield f"{each.pod}, container {each.container}{where}, kubelet {each.kubelet_version}: {each.restarts} restarts"
+        kubelet = f"kubelet {each.kubelet_version or 'of unknown release'}"
+        yield f"{each.pod}, container {each.container}{where}, {kubelet}: {each.restarts} restarts"
         yield f"  now         {each.state}"
         yield f"  last exit   {each.last_exit}"
         if each.delay_s is not None:

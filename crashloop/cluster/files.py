@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
+import psutil
 
 
 def write_file(path: Path, content: bytes | str, *, mode: int = 0o644) -> None:
@@ -18,6 +19,19 @@ def write_file(path: Path, content: bytes | str, *, mode: int = 0o644) -> None:
     with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(raw)
     partial.replace(path)
+
+
+_IN_MEMORY = ("tmpfs", "ramfs")
+
+
+def disk_of(folder: Path) -> str:
+    """The file system and device that keep a folder, such as `ext4 on /dev/vda1`; empty for one in memory."""
+    mounts = {each.mountpoint: each for each in psutil.disk_partitions(all=True)}
+    real = folder.resolve()
+    found = next((mounts[str(each)] for each in (real, *real.parents) if str(each) in mounts), None)
+    if found is None:
+        return "an unknown file system"
+    return "" if found.fstype in _IN_MEMORY else f"{found.fstype} on {found.device}"
 
 
 def last_lines(path: Path, count: int = 12, *, at_most_bytes: int = 65536) -> str:

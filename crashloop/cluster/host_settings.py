@@ -117,7 +117,7 @@ class HostSettings:
         for name, value in to_restore(recorded.sysctls, self._read()).items():
             try:
                 (self._sysctls / name).write_text(value)
-            except PermissionError:
+            except OSError:
                 stay.append(f"{name.replace('/', '.')}={value}")
         if not stay:
             self._file.unlink()

@@ -7,7 +7,7 @@ whose lock is free and which is not marked *kept* is an orphan, and the next sta
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 
 from crashloop.cluster.host_settings import HostSettings
 from crashloop.errors import ClusterError, UsageError
-from crashloop.settings import resolve_settings
+from crashloop.settings import SYSTEM_STATE, resolve_settings
+from crashloop.waiting import WaitTimeout, wait_until
 
 T = TypeVar("T")
 _NEVER_HELD_LONG_S = 120.0
@@ -138,15 +139,33 @@ class ClusterStore:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Exclusive on this host: for choosing unique names and networks, and for restoring host settings."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.root.parent / "lock")
+
+        def acquire() -> bool:
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0)
+            return True
+
         try:
-            with FileLock(self.root.parent / "lock", timeout=_NEVER_HELD_LONG_S):
-                yield
-        except Timeout as error:
+            # Who removes the last cluster removes folder and lock.
+            wait_until(
+                "the lock of all clusters", acquire, timeout_s=_NEVER_HELD_LONG_S, not_yet=(Timeout, FileNotFoundError)
+            )
+        except WaitTimeout as error:
             raise ClusterError(
                 f"clusters in {self.root}: another process has been choosing or removing one for {_NEVER_HELD_LONG_S:g} s.\n"
                 f"See who holds it: fuser -v {self.root.parent / 'lock'}"
             ) from error
+        try:
+            self.root.mkdir(exist_ok=True)
+            yield
+        finally:
+            with suppress(OSError):  # not empty: a cluster is there
+                self.root.rmdir()
+                Path(lock.lock_file).unlink()
+                if self.root.parent == SYSTEM_STATE:  # others are folders of the user's
+                    self.root.parent.rmdir()
+            lock.release()
 
     def create(self, facts: Facts) -> StateFolder:
         """Make the state folder of a new cluster and own it; call it while `locked`. Raises UsageError if the name is taken."""

@@ -1,10 +1,12 @@
-"""What every provider on this host needs: memory, inotify instances, valid names; and how it reports what is missing.
+"""What every provider on this host needs: memory, limits, inotify instances, valid names; and how it reports what is missing.
 
 Linux allows a user few inotify instances by default, and the nodes of every provider here share root's.
 """
 
 import os
+import resource
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,9 @@ NODE_MEMORY = 190 * MIB
 """Measured: kubelet 130 MB, containerd 56 MB; etcd, API server, controller manager and scheduler 570 MB."""
 SYSTEMD_MEMORY = 30 * MIB
 """Measured: systemd, journald and a follower of the journal, in a node that has them."""
+
+OPEN_FILES = 256
+"""A process of a run: tests while they are collected, etcd, the API server, a recorder beside its histories."""
 
 
 class Problem(NamedTuple):
@@ -44,6 +49,40 @@ def require_none(problems: Iterable[Problem], *, failure: str, alternative: str)
     rows = "\n".join(f"- {problem.subject}: {problem.text}" for problem in problems)
     if rows:
         raise PrerequisiteError(f"{failure}\n{rows}\n{alternative}")
+
+
+_LEAST = {
+    "RLIMIT_AS": ("ulimit -v unlimited", 12 << 30),
+    "RLIMIT_CPU": ("ulimit -t unlimited", 3600),
+    "RLIMIT_FSIZE": ("ulimit -f unlimited", 64 * MIB),
+    "RLIMIT_NOFILE": ("ulimit -n 1024", OPEN_FILES),
+    "RLIMIT_NPROC": ("ulimit -u unlimited", 512),
+}
+"""Limit of a process (setrlimit(2)) -> its remedy, and what etcd, the API server, the collection of tests or the
+containers of a node, which have one user, need in any case."""
+_MANY = 1 << 16
+
+
+def limits_too_low(*names: str) -> dict[str, int]:
+    """Limits of this process (these, or all) below what is needed, by their names; those that it may raise it raises."""
+    found = {}
+    for name in names or _LEAST:
+        limit, (_, least) = getattr(resource, name), _LEAST[name]
+        _, hard = resource.getrlimit(limit)
+        for higher in (resource.RLIM_INFINITY, hard, max(_MANY, least)):
+            if 0 <= resource.getrlimit(limit)[0] < least:
+                with suppress(ValueError, OSError):  # beyond the hard limit, or beyond what the kernel has at all
+                    resource.setrlimit(limit, (higher, higher))
+        if 0 <= (most := resource.getrlimit(limit)[0]) < least:
+            found[name] = most
+    return found
+
+
+def limit_problems(low: dict[str, int]) -> Iterator[Problem]:
+    """A problem for each limit that stays too low. Pure."""
+    for name, most in low.items():
+        remedy, least = _LEAST[name]
+        yield Problem("limits", f"{name} is {most}, at least {least} is needed: `{remedy}`.")
 
 
 CONTROL_PLANE_INOTIFY = 4

@@ -7,6 +7,7 @@ A long-lived process is found again by an unambiguous mark in its environment, a
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -125,12 +126,22 @@ class ProcessStart(NamedTuple):
 
 
 @cache
+def boot_id() -> str | None:
+    """The boot that this host's boot time counts from; None if the kernel does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() or None
+    except OSError:
+        return None
+
+
+@cache
 def process_start() -> ProcessStart:
     """Measure it, in less than a tenth of a second on a usual host."""
     found = []
+    program = shutil.which("true") or "/bin/true"
     for _ in range(_STARTS):
         began_s, spent_s = time.perf_counter(), _cpu_s()
-        run(["true"], describe="starting a process", timeout_s=10)
+        run([program], describe="starting a process", timeout_s=10)
         found.append((time.perf_counter() - began_s, _cpu_s() - spent_s))
     wall_s, cpu_s = (tuple(each) for each in zip(*found, strict=True))
     # A kernel that counts by ticks of its clock says 0 of most and a whole tick of some, which a busy host makes too many.
@@ -157,8 +168,12 @@ NODE_MARK = "CRASHLOOP_NODE"
 ROLE_MARK = "CRASHLOOP_ROLE"
 """The same for what a process was started as: a kubelet under test may have any name."""
 
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
-"""Variables that would route requests between a cluster's components through the user's proxy."""
+_HANDED_ON = (
+    *("HOME", "PATH", "TZ", "LANG", "LC_", "LD_"),
+    *("GOCOVERDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK"),
+)
+"""How names of variables begin that a cluster's processes get. Others would be theirs by accident: a proxy, settings of the
+user's own etcd or containerd (ETCD_NAME, CONTAINERD_NAMESPACE), the socket of the service that crashloop runs in."""
 
 _CHILDREN: dict[int, "subprocess.Popen[bytes]"] = {}
 """Children of this process; kept for as long as it lives, since a kept cluster's daemons outlive their cluster object."""
@@ -207,8 +222,9 @@ class Starter:
         stdout: "int | IO[bytes]",
         stderr: "int | IO[bytes]",
     ) -> "subprocess.Popen[bytes]":
-        environment = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
-        environment |= {STATE_MARK: str(self._state), NODE_MARK: node, ROLE_MARK: role}
+        environment = {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
+        # Their temporary files are removed with the cluster, and need nothing of a /tmp that is full or read-only.
+        environment |= {STATE_MARK: str(self._state), NODE_MARK: node, ROLE_MARK: role, "TMPDIR": str(self._state)}
         environment["PATH"] = os.pathsep.join([*search_path, environment.get("PATH", os.defpath)])
         try:
             child = subprocess.Popen(

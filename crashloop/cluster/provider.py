@@ -152,6 +152,8 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Image that the nodes were made from, where nodes are containers."""
     feature_gates: dict[str, bool] = {}
     """Gates that the control plane was started with, as far as they are known."""
+    etcd_disk: str | None = None
+    """The disk that etcd's writes wait for, such as `ext4 on /dev/vda1`; empty if they wait for none; None: not known."""
 
 
 class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,6 +226,9 @@ class ClusterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Gates of the control plane."""
     controllers_version: str | None = None
     """Version of controller manager and scheduler, if it is not the cluster's; for providers with `control-planes`."""
+    shortcuts: bool = True
+    """Whether a local control plane may come up sooner than in production: etcd does not wait for its disk, and the controllers
+    ask more often than by default."""
     kubelet_binary: str | None = None
     """The user's own kubelet for all nodes; runs where it lies."""
     bin_dir: str | None = None

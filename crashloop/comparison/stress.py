@@ -176,15 +176,14 @@ def _value_change(
         return None
     looked_at = [each for each in pairs if now.phase in (None, each.key.name)]
     hindered = [f"stage {each.key}: {each.obstacle}" for each in looked_at if each.obstacle]
-    is_known = was.better is not None and now.better is not None
-    if is_known and (old.unit, old.percentile, was.phase) != (new.unit, new.percentile, now.phase):
+    if (old.unit, old.percentile, was.phase) != (new.unit, new.percentile, now.phase):
         hindered = ["the row is not the same in both runs."]
     return value_change(
-        Measure(name=slo, unit=new.unit, better=now.better and was.better, percentile=new.percentile),
+        Measure(name=slo, unit=new.unit, better=now.better, percentile=new.percentile),
         _measured(old),
         _measured(new),
         threshold=threshold_of(looked_at, *runs),
-        obstacle="".join(hindered[:1]) if is_known else "",
+        obstacle="".join(hindered[:1]),
     )
 
 

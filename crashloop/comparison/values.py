@@ -50,8 +50,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Id of a row, or name of a figure."""
     unit: str
-    better: Better | None
-    """None: one of the runs was judged before results had it."""
+    better: Better
     percentile: float | None = None
 
 
@@ -96,14 +95,12 @@ def _lacking(measure: Measure, before: Value, after: Value) -> str:
     missing = [name for name, each in (("first", before), ("second", after)) if each.value is None]
     if missing:
         return f"no value in the {' and the '.join(missing)} run."
-    if measure.better is None:
-        return "the results of one run do not say whether lower or higher is better; judge it again."
     if measure.percentile is not None:
         needed = max(MIN_SAMPLES, least_samples(measure.percentile))
         if min(before.samples or 0, after.samples or 0) < needed:
             return f"p{measure.percentile:g} of fewer than {needed} samples."
     if _bounds(before) is None or _bounds(after) is None:
-        return "no interval: one of the runs has too few samples, or was judged before results had intervals."
+        return "no interval: one of the runs has too few samples."
     return ""
 
 
@@ -292,10 +289,6 @@ def stages_in_words(profile: StressProfile) -> str:
     return stages if profile.rounds == 1 else f"{stages}; {counted(profile.rounds, 'round')}"
 
 
-COMPARED = {name: kind for name, kind in FIGURES.items() if kind.better is not None}
-"""The figures by which two runs of the same load are compared."""
-
-
 class StageChange(msgspec.Struct, frozen=True, kw_only=True):
     """One stage in both runs."""
 
@@ -317,7 +310,8 @@ def stage_change(pair: StagePair, *, threshold: float) -> StageChange:
             threshold=threshold,
             obstacle=pair.obstacle,
         )
-        for name, kind in COMPARED.items()
+        for name, kind in FIGURES.items()
+        if kind.better is not None
     )
     return StageChange(
         stage=str(pair.key),
@@ -329,7 +323,7 @@ def stage_change(pair: StagePair, *, threshold: float) -> StageChange:
 def _value(name: str, stage: StageResult | None) -> Value:
     if stage is None:
         return Value(value=None)
-    samples = stage.figures.get(COMPARED[name].samples)
+    samples = stage.figures.get(FIGURES[name].samples)
     return Value(
         value=stage.figures.get(name),
         interval=stage.intervals.get(name),

@@ -7,7 +7,8 @@ waits for. I/O and CPU pressure: somebody waited, and on a host with crash-loopi
 
 - a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited;
 - a slow control proves a stall from the end of the quick one before it to its own end, and excuses nothing else;
-- where a quarter of the controls around are slow, the host is slow, and what they take counts at any moment;
+- where a quarter of the controls around are slow, the host is slow, and what they take counts at any moment; the kubelet's own
+  work takes as many times as long as they do, which scatters, and so explains no delays that are late alike;
 - where no control can be had, the smallest of the other proofs counts, and the pressure of the whole system, which names
   nobody, for no more than `PRESSURE_AT_MOST_S`.
 """
@@ -18,6 +19,8 @@ from itertools import pairwise
 from statistics import median
 
 import msgspec
+
+from crashloop.history.api_controls import ApiControls
 
 BEAT_NS = 1_000_000_000
 """The heartbeat reports once a second (`pressure`), late by no more than the stalls it reports."""
@@ -34,15 +37,14 @@ CONTROL_USUAL_NS = 150_000_000
 """What a control container takes on a calm host, which the bounds of a restart allow for."""
 CONTROL_FACTOR = 2
 """How much longer the kubelet's own call may have taken than the control calls around it."""
+CONTROL_CALM_NS, OWN_NS = 60_000_000, BEAT_NS // 2
+"""Where controls take no longer, the bounds of a restart have this time for the kubelet's own work, which is slower as they are.
+Three quarters took 0.037 s at most on a calm host, 0.05 s beside a load of 20, and 0.12 s where something else had half of each
+processor: there right kubelets noticed exits up to 1.2 s late."""
 CONTROL_SLOW_NS = 250_000_000
 """A control that takes so much longer than usual was stalled: it took ten times of what a busy host makes it take."""
 SYNC_WAITS_AT_MOST_S = 0.5
 """What a sync of the kubelet can wait for a CPU where a control was quick: ten times its own work of 30 to 50 ms."""
-API_REACH_NS = 3 * BEAT_NS
-"""The time between two patches of the recorder, and what a busy host adds; beyond, nothing is known of the API server."""
-API_SLOW_NS = BEAT_NS
-API_FACTOR = 2
-"""The kubelet's write may wait for the one before it, and reads the pod first."""
 USUAL_WAIT_AT_MOST = 0.5
 """Share of the time for which a kubelet waits for a CPU on a host with crash loops: 0.4, measured beside eight others."""
 
@@ -66,6 +68,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """What of it, or of the pressure that stands for it, counts."""
     is_named: bool
     """Whether it is the accused who waited."""
+    slower_s: float
+    """What the kubelet's own work takes longer there than on a calm host, by the control containers around."""
     blocked_s: float
     """I/O and memory pressure of the whole system, as far as no control container speaks for the time."""
 
@@ -87,9 +91,14 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         return self.but_cpu_s if is_refuted else min(self.length_s, self.but_cpu_s + self.waited_s)
 
     @property
+    def stalls_s(self) -> float:
+        """Without the kubelet's own work, for what needs none."""
+        return min(self.length_s, self.but_cpu_s + self.waited_s)
+
+    @property
     def total_s(self) -> float:
         """Never more than the interval; what shows the same stall twice counts twice, in favour of the accused."""
-        return min(self.length_s, self.but_cpu_s + self.waited_s)
+        return min(self.length_s, self.but_cpu_s + max(self.waited_s, self.slower_s))
 
 
 class HostRecord:
@@ -101,7 +110,7 @@ class HostRecord:
         self._pressed, self._blocked = _Counted(), _Counted()
         self._waited, self._kubelet_waited = _Counted(), _Counted()
         self._controls = _Controls()
-        self._api_ns, self._api_took_ns = array("q"), array("q")
+        self._api = ApiControls()
         self._has_cpu_pressure = False
 
     def add_pressure(
@@ -126,26 +135,11 @@ class HostRecord:
 
     def add_api_control(self, t_ns: int, took_ns: int) -> None:
         """Take a patch of the recorder: how long it took until the watch had brought it at `t_ns`."""
-        self._api_ns.append(t_ns)
-        self._api_took_ns.append(_sane(took_ns))
+        self._api.add(t_ns, _sane(took_ns))
 
     def api_held_ns(self, from_ns: int, to_ns: int) -> int | None:
-        """For how long API server and watch may have held up one write of that time, by the patches of the recorder.
-
-        None: no patch speaks for all of that time, or so many around it were slow that another one may have been slower.
-        """
-        first, last = bisect_left(self._api_ns, from_ns), bisect_left(self._api_ns, to_ns)
-        ends_ns = self._api_ns[max(0, first - 1) : last + 1]
-        if not ends_ns or any(after - before > API_REACH_NS for before, after in pairwise((from_ns, *ends_ns, to_ns))):
-            return None
-        around = range(
-            bisect_left(self._api_ns, from_ns - CONTROL_AROUND_NS),
-            bisect_right(self._api_ns, to_ns + CONTROL_AROUND_NS),
-        )
-        usual_ns = sorted(self._api_took_ns[index] for index in around)
-        if usual_ns[len(around) * 3 // 4] >= API_SLOW_NS:
-            return None
-        return API_FACTOR * max(usual_ns[len(around) * 9 // 10], *self._api_took_ns[max(0, first - 1) : last + 1])
+        """For how long API server and watch may have held up one write of that time; None: the recorder patched nothing."""
+        return self._api.held_ns(from_ns, to_ns)
 
     def add_stall(self, due_ns: int, stalled_ns: int) -> None:
         """Take a beat that was due at `due_ns` and came `stalled_ns` late."""
@@ -162,12 +156,28 @@ class HostRecord:
         """The same in one figure."""
         return self.held(from_ns, to_ns).total_s
 
-    def kubelet_held_s(self, from_ns: int, to_ns: int) -> float:
-        """The same of what a kubelet does without runtime and shims: what it learns, and what it states.
+    def kubelet_held(self, from_ns: int, to_ns: int) -> Held:
+        """The same of what a kubelet does without runtime and shims: what it learns, what it states, and when it asks.
 
         No control container takes that way, so a quick one refutes none of the kubelet's own waits.
         """
-        return self._held(from_ns, to_ns, self._kubelet_waited, refuted=False).total_s
+        return self._held(from_ns, to_ns, self._kubelet_waited, refuted=False)
+
+    def kubelet_held_s(self, from_ns: int, to_ns: int) -> float:
+        """The same in one figure."""
+        return self.kubelet_held(from_ns, to_ns).total_s
+
+    def anybody_waited_s(self, from_ns: int, to_ns: int) -> float:
+        """For how long somebody on the host waited for a CPU, a disk or memory, by the pressure of the whole system.
+
+        No program waited longer, whoever it is. All of that time where nobody counted.
+        """
+        length_ns = max(0, to_ns - from_ns)
+        if not self._has_cpu_pressure or not self._pressed.reaches(from_ns, to_ns):
+            return length_ns / 1e9
+        pressed_ns = self._pressed.within_ns(from_ns, to_ns) + self._blocked.within_ns(from_ns, to_ns)
+        shown_s = (pressed_ns + self._missed_ns(from_ns, to_ns)) / 1e9 + self.unknown_s(from_ns, to_ns)
+        return min(shown_s, length_ns / 1e9)
 
     def unusual_wait_s(self, from_ns: int, to_ns: int) -> float:
         """What the kubelet waited for a CPU in that time beyond what it usually does in the recording.
@@ -197,6 +207,7 @@ class HostRecord:
             summed_s=None if summed_ns is None else summed_ns / 1e9,
             waited_s=counted_ns / 1e9,
             is_named=summed_ns is not None,
+            slower_s=controls.slower_ns(from_ns, to_ns) / 1e9,
             blocked_s=min(self._blocked.within_ns(from_ns, to_ns), open_ns) / 1e9,
         )
 
@@ -241,13 +252,13 @@ class _Controls:
     """
 
     def __init__(self) -> None:
-        self._ends_ns, self._spent_ns, self._excess_ns = array("q"), array("q"), array("q")
+        self._ends_ns, self._spent_ns, self._as_restart_ns = array("q"), array("q"), array("q")
 
     def add(self, t_ns: int, create_ns: int, list_ns: int) -> None:
         self._ends_ns.append(t_ns)
         self._spent_ns.append(create_ns + list_ns)
         # A restart is found by a relist, perhaps after one that had begun before the exit, and takes one create.
-        self._excess_ns.append(max(0, create_ns + 2 * list_ns - CONTROL_USUAL_NS))
+        self._as_restart_ns.append(create_ns + 2 * list_ns)
 
     def spoken_for_ns(self, from_ns: int, to_ns: int) -> int:
         """For how much of that time a control container speaks."""
@@ -258,11 +269,22 @@ class _Controls:
 
         None without a control around.
         """
-        slow = (index for index in self._within(from_ns, to_ns) if self._excess_ns[index] >= CONTROL_SLOW_NS)
+        slow_ns = CONTROL_USUAL_NS + CONTROL_SLOW_NS
+        slow = (index for index in self._within(from_ns, to_ns) if self._as_restart_ns[index] >= slow_ns)
         stalled_ns = sum(self._part_ns(index, from_ns, to_ns) for index in slow)
+        around_ns = self._around_ns(from_ns, to_ns)
+        return None if around_ns is None else max(stalled_ns, CONTROL_FACTOR * max(0, around_ns - CONTROL_USUAL_NS))
+
+    def slower_ns(self, from_ns: int, to_ns: int) -> int:
+        """What the kubelet's own work takes longer around that time than on a calm host."""
+        slower_ns = OWN_NS * (self._around_ns(from_ns, to_ns) or 0) // CONTROL_CALM_NS - OWN_NS
+        return min(max(0, slower_ns), CONTROL_AROUND_NS)
+
+    def _around_ns(self, from_ns: int, to_ns: int) -> int | None:
+        """What three quarters of the controls around took at most, as long as a restart; None without any."""
         around = self._within(from_ns - CONTROL_AROUND_NS, to_ns + CONTROL_AROUND_NS)
-        excesses_ns = sorted(self._excess_ns[index] for index in around)
-        return max(stalled_ns, CONTROL_FACTOR * excesses_ns[len(excesses_ns) * 3 // 4]) if excesses_ns else None
+        took_ns = sorted(self._as_restart_ns[index] for index in around)
+        return took_ns[len(took_ns) * 3 // 4] if took_ns else None
 
     def slowest_ns(self, from_ns: int, to_ns: int) -> int:
         """The longest of the controls that speak for that time."""

@@ -233,11 +233,12 @@ def _nearer(seen: Sequence[RuntimeInstance], index: int, life: JournalLife, apar
 
 
 def _precedes(life: JournalLife, instance: RuntimeInstance) -> bool:
-    """Whether a life began before the runtime had created an instance, so that it is of another."""
-    created, begun = instance.created, life.started
+    """Whether a life began before the runtime had created an instance, or was over by then, so that it is of another."""
+    created, begun, ended = instance.created, life.started, life.exited
     if created is None or created.utc_ns is None or begun is None or begun.utc_ns is None:
         return False
-    return created.utc_ns - begun.utc_ns > CLOCKS_NS
+    is_over = ended is not None and ended.utc_ns is not None and ended.utc_ns <= created.utc_ns
+    return is_over or created.utc_ns - begun.utc_ns > CLOCKS_NS
 
 
 def _nearer_life(instance: RuntimeInstance, lives: Sequence[JournalLife], index: int, apart: int) -> bool:
@@ -290,7 +291,7 @@ def _contradictions(container: str, instances: Sequence[Instance], pairs: Sequen
                 )
         if instance.has_run:
             started_before += 1
-            silent += life is None and _was_killed(instance)
+            silent += life is None and (_was_killed(instance) or instance.was_refused)
 
 
 def _was_killed(instance: Instance) -> bool:

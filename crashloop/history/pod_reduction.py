@@ -18,6 +18,8 @@ from crashloop.history.statuses import StatusReport, report_of
 
 NO_BOOT = "-"
 """What a container writes that cannot see from which boot its time counts."""
+MEMORY_RAN_OUT_NS = 100_000_000
+"""A sandbox that ends so soon after its pod's memory ran out was ended by the kernel: no kubelet looks and stops it so soon."""
 _API, _RUNTIME, _JOURNAL, _KUBELET = Channel.API, Channel.RUNTIME, Channel.JOURNAL, Channel.KUBELET
 
 
@@ -39,6 +41,8 @@ class PodReducer:
         self._runtime: dict[str, dict[str, RuntimeInstance]] = defaultdict(dict)
         self._journal: dict[str, list[tuple[int, ContainerLine]]] = defaultdict(list)
         self._damage: list[Damage] = []
+        self._oom_ns: dict[str, int] = {}
+        """When the memory of a sandbox's pod ran out last, by its id."""
         self._handlers: dict[Channel, dict[type[Line], Callable[[int, Any], None]]] = {
             _API: {
                 lines.Created: self._accepted,
@@ -52,7 +56,7 @@ class PodReducer:
                 lines.Started: self._container,
                 lines.Exited: self._container,
                 lines.Removed: self._container,
-                lines.Oom: self._shown,
+                lines.Oom: self._oom,
                 lines.ExecExited: self._shown,
             },
             _JOURNAL: {lines.Started: self._life, lines.Noted: self._life, lines.Exited: self._life},
@@ -135,9 +139,19 @@ class PodReducer:
     def _shown(self, number: int, line: Line) -> None:
         """Evidence for people; nothing is judged by it."""
 
+    def _oom(self, _: int, line: lines.Oom) -> None:
+        if line.container is None and line.data.container_id is not None:
+            self._oom_ns[line.data.container_id] = line.t_ns
+
     def _sandbox(self, number: int, line: lines.Sandbox) -> None:
-        event = SandboxEvent(fact=fact_of(number, line), sandbox_id=line.data.container_id, phase=line.data.phase)
-        self._sandboxes.append(event)
+        sandbox_id, ended = line.data.container_id, line.data.phase == "exited"
+        ran_out = (
+            ended and line.t_ns - self._oom_ns.get(sandbox_id, line.t_ns - MEMORY_RAN_OUT_NS - 1) <= MEMORY_RAN_OUT_NS
+        )
+        fact = fact_of(number, line)
+        self._sandboxes.append(
+            SandboxEvent(fact=fact, sandbox_id=sandbox_id, phase=line.data.phase, out_of_memory=ran_out)
+        )
 
     def _container(self, number: int, line: ContainerLine) -> None:
         name, identity = line.container, line.data.container_id

@@ -116,6 +116,8 @@ class SandboxEvent(msgspec.Struct, frozen=True, kw_only=True):
     fact: Fact
     sandbox_id: str
     phase: str
+    out_of_memory: bool = False
+    """Of its exit: whether the pod's memory ran out in the moment before it, so that it is no doing of the kubelet's."""
 
 
 class MirrorEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from datetime import datetime
 import msgspec
 
 from crashloop.kube.answers import ApiRefusal, CredentialsRefused
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
+from crashloop.yaml_text import Json
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -32,6 +32,7 @@ from crashloop.kube.credentials import Access, read_access
 from crashloop.kube.kubeconfig import SCHEMES, proxy_of_environment
 from crashloop.kube.objects import is_ready
 from crashloop.waiting import wait_until
+from crashloop.yaml_text import Json
 
 CONNECT_S = 3.0
 ANSWER_S = 15.0
@@ -45,8 +46,6 @@ JSON = "application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 """The encoding in which the API server stores objects of its own kinds."""
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
-
-Json = dict[str, Any]
 
 
 class ListMeta(msgspec.Struct, rename="camel"):

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from crashloop.kube.answers import KubeError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
+from crashloop.yaml_text import Json
 
 KUBELET_PORT = 10250
 

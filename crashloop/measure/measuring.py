@@ -16,11 +16,12 @@ import msgspec
 
 from crashloop.cluster.provider import ClusterInfo
 from crashloop.kube.answers import ApiRefusal
-from crashloop.kube.client import NOT_FOUND, Json, KubeApi
+from crashloop.kube.client import NOT_FOUND, KubeApi
 from crashloop.kube.objects import is_ready
 from crashloop.measure.processes import ProcessAccount, Sample
 from crashloop.slo.exposition import Differences, Exposition, SeriesKey, to_line
 from crashloop.slo.scrapes import HELD, SOURCES, MissedScrape, NodeSample, SourceLine
+from crashloop.yaml_text import Json
 
 _OF_A_NODE = {
     "kubelet": "metrics",

@@ -1,12 +1,14 @@
 """The expected course of a scenario: how long it takes, and when it makes its node start processes. Pure.
 
 Theory of operation. The pod is rehearsed twice, as the fastest and as the slowest right kubelet would have it; interventions
-are left out. A container start and an exec probe both make the runtime create a process in the container's namespaces; what a
-probe costs beside a start is for the plan.
+are left out, but for a deletion at a set time. A container start and an exec probe both make the runtime create a process in
+the container's namespaces, a request makes the server in the container start some; what a probe costs beside a start is for the
+plan.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import count, zip_longest
+from math import inf
 from typing import NamedTuple, Self
 
 import msgspec
@@ -18,6 +20,7 @@ from crashloop.model.lateness import soonest_s
 from crashloop.model.prediction import setting_of
 from crashloop.model.rehearsal import Rehearsal, complete_s, rehearse
 from crashloop.model.variants import as_shipped
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Handler, Pod, Probe, ProbeKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
@@ -39,8 +42,8 @@ class Process(NamedTuple):
     """What a node is made to start."""
 
     at_s: float
-    is_probe: bool = False
-    """Whether it is a probe by a command, not a sandbox or a container."""
+    asks: Handler | None = None
+    """How, if it is a probe; None: it is a sandbox or a container."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,22 +56,37 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """Starts of its sandbox and its containers, in order, with the fastest kubelet."""
     probes_s: tuple[float, ...] = ()
     """Its probes by a command, likewise."""
+    requests_s: tuple[float, ...] = ()
+    """Its probes over HTTP."""
 
     @property
     def usual_s(self) -> float:
         """When its evidence is complete as a rule."""
-        return self.soonest_s + _USUAL_SHARE * (self.latest_s - self.soonest_s)
+        return _usual_s(self.soonest_s, self.latest_s)
 
     @classmethod
     def within(cls, soonest_s: float, latest_s: float, processes: Iterable[Process]) -> Self:
-        """Processes in any order; those after the end are left out."""
-        kept = sorted(each for each in processes if each.at_s <= latest_s)
+        """Processes in any order; those after the usual end are left out."""
+        ends_s = _usual_s(soonest_s, latest_s)
+        times_s: dict[Handler | None, list[float]] = {}
+        for each in processes:
+            if each.at_s <= ends_s:
+                times_s.setdefault(each.asks, []).append(each.at_s)
+
+        def of(asks: Handler | None) -> tuple[float, ...]:
+            return tuple(sorted(times_s.get(asks, ())))
+
         return cls(
             soonest_s=soonest_s,
             latest_s=latest_s,
-            starts_s=tuple(each.at_s for each in kept if not each.is_probe),
-            probes_s=tuple(each.at_s for each in kept if each.is_probe),
+            starts_s=of(None),
+            probes_s=of(Handler.EXEC),
+            requests_s=of(Handler.HTTP),
         )
+
+
+def _usual_s(soonest_s: float, latest_s: float) -> float:
+    return soonest_s + _USUAL_SHARE * (latest_s - soonest_s)
 
 
 class Rehearsed(NamedTuple):
@@ -95,7 +113,14 @@ def course_of(
     ends_s = complete_s(scenario.until, played.soonest), complete_s(scenario.until, played.latest)
     if scenario.later_profiles:
         ends_s = scenario.longest_s, scenario.longest_s
-    return Course.within(*ends_s, processes_of(scenario.pod, played.soonest, ends_s[1]))
+    processes = processes_of(scenario.pod, played.soonest, ends_s[1])
+    return Course.within(*ends_s, (each for each in processes if each.at_s <= _gone_s(scenario)))
+
+
+def _gone_s(scenario: PodScenario) -> float:
+    """When the pod is gone at the latest because somebody deletes it at a set time; infinite if nobody does."""
+    deletions = (each.trigger for each in scenario.interventions if each.action is InterventionKind.DELETE_POD)
+    return scenario.pod.grace_s + min((each.after_s for each in deletions if each.after_restart is None), default=inf)
 
 
 def rehearsed(
@@ -126,7 +151,7 @@ def processes_of(pod: Pod, rehearsal: Rehearsal, end_s: float) -> Iterator[Proce
 
 
 def _probed(probes: Sequence[Probe], began_s: float, end_s: float) -> Iterator[Process]:
-    """The probes by a command in one life. The startup probe ends with its success, and the others wait for that.
+    """The probes in one life. The startup probe ends with its success, and the others wait for that.
 
     pkg/kubelet/prober/worker.go@v1.37.1 doProbe.
     """
@@ -135,8 +160,7 @@ def _probed(probes: Sequence[Probe], began_s: float, end_s: float) -> Iterator[P
     for probe in probes:
         is_startup = probe.kind is ProbeKind.STARTUP
         asked_s = _asked_s(probe, began_s if is_startup else started_s, started_s if is_startup else end_s)
-        if probe.handler is Handler.EXEC:
-            yield from (Process(at_s, is_probe=True) for at_s in asked_s)
+        yield from (Process(at_s, probe.handler) for at_s in asked_s)
 
 
 def _succeeds_s(probe: Probe, began_s: float, end_s: float) -> float:
@@ -147,7 +171,11 @@ def _succeeds_s(probe: Probe, began_s: float, end_s: float) -> float:
 
 
 def _asked_s(probe: Probe, from_s: float, to_s: float) -> Iterator[float]:
-    at_s = from_s + max(probe.period_s, probe.initial_delay_s)
-    while at_s < to_s:
+    """Up to the end, or to the failure that kills: worker.go@v1.37.1 doProbe, onHold."""
+    at_s, failures = from_s + max(probe.period_s, probe.initial_delay_s), 0
+    for number in count():
+        if at_s >= to_s or (failures == probe.failure_threshold and probe.kind is not ProbeKind.READINESS):
+            return
         yield at_s
+        failures = failures + 1 if probe.counts_as_failure(probe.answer(number, at_s - from_s)) else 0
         at_s += probe.period_s

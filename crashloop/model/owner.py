@@ -119,7 +119,7 @@ def job_course_of(scenario: PodScenario, profile: KubeletProfile, version: Kuber
     return Course.within(
         _ends_s(scenario, begins_s[-1] + soonest.ended_s),
         _ends_s(scenario, _begins_s(scenario, latest, known)[-1] + latest.ended_s),
-        (Process(begin_s + at_s, is_probe) for begin_s in begins_s for at_s, is_probe in one),
+        (Process(begin_s + at_s, asks) for begin_s in begins_s for at_s, asks in one),
     )
 
 
@@ -133,17 +133,17 @@ def replaced_course_of(scenario: PodScenario, profile: KubeletProfile, version: 
     every_s = soonest.ended_s + REPLACED_AFTER_S
     further = int(scenario.longest_s / every_s) if soonest.phase in (SUCCEEDED, FAILED) else 0
     begins_s = [number * every_s for number in range(further + 1)]
-    processes = (Process(begin_s + at_s, is_probe) for begin_s in begins_s for at_s, is_probe in one)
+    processes = (Process(begin_s + at_s, asks) for begin_s in begins_s for at_s, asks in one)
     return Course.within(_ends_s(scenario, 0.0), scenario.longest_s, processes)
 
 
 def _pods_made(scenario: PodScenario, alone: Rehearsal, known: frozenset[str]) -> int:
     """How many pods the Job makes if each goes like this one; `known` are deviations."""
     assert scenario.job is not None
-    end = None
+    end, named = None, scenario.job.fails_on_container
     pods: list[JobPod] = []
+    codes = tuple(exits[-1].exit_code for name, exits in alone.exits.items() if exits and named in (None, name))
     while end is None and len(pods) <= scenario.job.backoff_limit:
-        codes = tuple(exits[-1].exit_code for exits in alone.exits.values() if exits)
         restarts = counted_restarts(scenario.pod, {name: len(each) for name, each in alone.restarts_s.items()}, known)
         pods.append(JobPod(phase=alone.phase, exit_codes=codes, restarts=restarts))
         end = job_end(scenario.job, scenario.pod.restart_policy, pods)

@@ -1,8 +1,8 @@
 """How one life of a container ends: by its program, or by its probe.
 
 Theory of operation. A program gives the duration of every life; after its lives the container holds. A liveness or startup probe
-that fails `failure_threshold` times in a row kills the container, if it still runs; it then exits with `exit_code_on_term`. A
-success in between begins the count anew.
+that fails `failure_threshold` times in a row kills the container, if it still runs; it then exits with `exit_code_on_term`, after
+its preStop hook, or when its grace period is over if it ignores SIGTERM. A success in between begins the count anew.
 Source: documentation, Configure Liveness, Readiness and Startup Probes; a successful startup probe does not run again.
 """
 
@@ -13,6 +13,7 @@ import msgspec
 from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON, PROBE_SUCCESSES_GO_ON
 from crashloop.spec.pod import FAILS, SUCCEEDS, Container, Probe, ProbeKind
+from crashloop.spec.program import KILLED
 
 
 class PlannedEnd(msgspec.Struct, frozen=True):
@@ -39,17 +40,17 @@ class PlannedExit(msgspec.Struct, frozen=True, kw_only=True):
 class PlannedEnds:
     """How each life of a container ends if nothing from outside ends it."""
 
-    def __init__(self, container: Container) -> None:
-        killed_s = min(
-            (each.initial_delay_s + _killed_after_s(each) for each in container.killing_probes), default=math.inf
-        )
-        self._killed = PlannedEnd(killed_s, container.exit_code_on_term, killed=True)
+    def __init__(self, container: Container, pod_grace_s: float) -> None:
+        kills = ((each.initial_delay_s + _killed_after_s(each), each.grace_s) for each in container.killing_probes)
+        self._kill_s, own_grace_s = min(kills, key=lambda kill: kill[0], default=(math.inf, None))
+        ends_s = self._kill_s + _ending_s(container, pod_grace_s if own_grace_s is None else own_grace_s)
+        self._killed = PlannedEnd(ends_s, container.exit_code_on_term, killed=True)
         self._program = container.program
 
     def of(self, instance: int) -> PlannedEnd:
         """Of the instance with that ordinal: 0 is the first start."""
         life = self._program.life(instance)
-        if life is not None and life.run_s <= self._killed.run_s:
+        if life is not None and life.run_s <= self._kill_s:
             return PlannedEnd(life.run_s, life.exit_code)
         return self.of_holding
 
@@ -57,6 +58,16 @@ class PlannedEnds:
     def of_holding(self) -> PlannedEnd:
         """Of a life after those of the program."""
         return PlannedEnd(math.inf, 0) if self._killed.run_s == math.inf else self._killed
+
+
+LEAST_AFTER_HOOK_S = 2
+"""What a container has left after its preStop hook; pkg/kubelet/kuberuntime@v1.37.1 minimumGracePeriodInSeconds."""
+
+
+def _ending_s(container: Container, grace_s: float) -> float:
+    """How long it takes to end a container that is killed with such a grace period."""
+    hook_s = min(container.pre_stop_s, grace_s)
+    return max(grace_s, hook_s + LEAST_AFTER_HOOK_S) if container.exit_code_on_term == KILLED else hook_s
 
 
 def fatal_answer(probe: Probe) -> float:

@@ -57,7 +57,7 @@ class KnownState(msgspec.Struct, frozen=True, kw_only=True):
     killed: bool = False
     """The latest exit was a kill by a failed liveness or startup probe."""
     started: bool = True
-    """Of a running sidecar: whether its startup probe has succeeded, or it has none."""
+    """Of a running sidecar: whether its startup probe has succeeded, or, without one, whether a status has shown it running."""
     being_reset: bool = False
     """RestartAllContainers has removed it, and it has not been started again."""
 
@@ -86,7 +86,8 @@ def phase(
 ) -> str:
     """Phase of a pod that is not being deleted. `states` by container name; ephemeral containers are left out.
 
-    `initialized`: the pod has been initialized before, so a sidecar that starts again does not make it Pending.
+    `initialized`: its sandbox has had a regular container that RestartAllContainers has not removed, so a sidecar that starts
+    again does not make it Pending (pkg/kubelet/container/helpers.go@v1.37.1 HasAnyActiveRegularContainerStarted).
     """
     sidecars = [states[each.name] for each in pod.of_kind(ContainerKind.INIT) if each.is_sidecar]
     inits = [each for each in pod.of_kind(ContainerKind.INIT) if not each.is_sidecar]
@@ -118,11 +119,6 @@ def phase(
         return FAILED
     if any(_to_do(states[each.name]) for each in inits) or (not initialized and any(map(_holds_up, sidecars))):
         return PENDING
-    # podHasInitialized asks the runtime for a regular container, and RestartAllContainers has removed them all.
-    if all(states[each.name].being_reset for each in regulars) and any(
-        each.kind is StateKind.RUNNING for each in sidecars
-    ):
-        return PENDING
     if any(_never_started(state) for state in (*sidecars, *(states[each.name] for each in regulars))):
         return PENDING
     if any(state.kind is StateKind.RUNNING for state in (*sidecars, *(states[each.name] for each in regulars))):
@@ -135,6 +131,14 @@ def phase(
 def ended(exit_codes: Iterable[int | None]) -> str:
     """Phase of a pod whose regular containers exited with these codes and are not restarted."""
     return SUCCEEDED if all(code == 0 for code in exit_codes) else FAILED
+
+
+def knows_started(version: KubernetesVersion) -> bool:
+    """Whether a kubelet knows for the phase which sidecars have started: by their old status, which it reads as of 1.35.
+
+    Source: pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses.
+    """
+    return version.release >= (1, 35)
 
 
 def _never_started(state: KnownState) -> bool:

@@ -44,10 +44,10 @@ _STATE_KINDS = {
 class Actor:
     """A container in a rehearsal."""
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, pod_grace_s: float) -> None:
         self.container = container
         self.stage = Standing.OUTSIDE
-        self._ends = PlannedEnds(container)
+        self._ends = PlannedEnds(container, pod_grace_s)
         self.instance = -1
         """Ordinal of the latest instance; -1 before the first start."""
         self.epoch = 0
@@ -157,7 +157,7 @@ class _Play:
         self, pod: Pod, setting: Setting, gates: dict[str, bool], pace: Callable[[float], float], start_s: float
     ) -> None:
         self.pod, self.setting, self.gates, self.pace, self.start_s = pod, setting, gates, pace, start_s
-        self.actors = {each.name: Actor(each) for each in pod.containers}
+        self.actors = {each.name: Actor(each, pod.grace_s) for each in pod.containers}
         self.agenda: list[tuple[float, int, int, str]] = []
         self.now_s = 0.0
         self.entered = 0

@@ -41,6 +41,11 @@ class Decided(msgspec.Struct, frozen=True):
 
     decision: Decision
     step: str
+    is_refused: bool = False
+    """Whether the API server refuses statuses that show the restart: what has ended for good is not to leave that state.
+
+    pkg/apis/core/validation/validation.go@v1.37.1 ValidateContainerStateTransition
+    """
 
 
 # "Always", "OnFailure", "Never" -- documentation, Pod Lifecycle, Container restart policy
@@ -100,7 +105,7 @@ def decide(
         return Decided(Decision.STOP, "an init container that exits 0 is done")
     policy, owner = effective_policy(pod, container, gates, version)
     if sandbox_lost and policy is RestartPolicy.NEVER and _runs_again(pod, container, deviations):
-        return Decided(Decision.RESTART, "another sandbox runs what has ended under Never again")
+        return Decided(Decision.RESTART, "another sandbox runs what has ended under Never again", is_refused=True)
     # "Liveness: ... the container is subjected to its restart policy": a failed probe counts as a failure.
     succeeded = exit_code == 0 and not killed
     if record_lost and container.kind is ContainerKind.REGULAR and FORGOTTEN_RUNS_AGAIN in deviations:

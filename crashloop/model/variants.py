@@ -173,7 +173,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         name=RESTART_ALL_STAYS_RUNNING,
         sentence="While all containers restart the pod's phase is Running, and Pending only while an init container runs or a "
-        "sidecar alone; it was to be Pending throughout.",
+        "sidecar has yet to start; it was to be Pending throughout.",
         source="KEP-5532, Design Details; pkg/kubelet/kubelet_pods.go@v1.37.1 getPhase",
         since=(1, 35),
     ),
@@ -240,7 +240,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         name=SANDBOX_REPEATS_NEVER,
         sentence="A container that has ended under its own restart policy Never runs again when its pod gets another sandbox, "
-        "if the pod is not under Never and has no init containers; it was to stay down.",
+        "if the pod is not under Never and has no init containers, and its pod is not stated for as long; it was to stay down.",
         source="KEP-5307, Design Details; pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
         since=(1, 34),
     ),

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.kube.client import Collection, Json, KubeApi
+from crashloop.kube.client import Collection, KubeApi
 from crashloop.kube.objects import kubelet_version, node_cores
 from crashloop.model.pod_status import WAITING_REASON
+from crashloop.yaml_text import Json
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):

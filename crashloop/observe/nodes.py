@@ -11,7 +11,7 @@ import msgspec
 from crashloop.inference.judging import NodeFinding, judge_node, unjudged
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import KubeError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
 from crashloop.kube.kubelet import ConfigzReader, NodeSign, sign_of
 from crashloop.kube.objects import kubelet_version
 from crashloop.model.config import Curve, profile_of, shipped_curve
@@ -19,6 +19,7 @@ from crashloop.processors import on_all_processors
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.waiting import pause
+from crashloop.yaml_text import Json
 
 EVERY_OTHER = "*"
 """In --expect: every node that is not named."""

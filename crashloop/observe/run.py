@@ -13,7 +13,7 @@ from crashloop.errors import UsageError
 from crashloop.inference.judging import NodeFinding, Observation, Unheard, observation
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import KubeError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.kube.objects import is_ready, kubelet_version
 from crashloop.observe.nodes import (
@@ -29,6 +29,7 @@ from crashloop.observe.nodes import (
 from crashloop.observe.watch import LoopWatch
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import Json
 
 TRIED = 3
 """Kubelets to try before reporting that no configuration can be read."""

@@ -61,7 +61,7 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 NOBODY = 65534
 PROBE_PORT = 8080
-"""Where program.sh answers probes over HTTP."""
+"""Where program.sh answers probes over HTTP in the first container of a pod; each further one has the next port."""
 REQUESTS = {"cpu": "10m", "memory": "8Mi"}
 _GUARANTEED = {"cpu": "200m", "memory": "32Mi"}
 """Enough for a container to start without being throttled for long, and little enough for a node that others use."""
@@ -252,11 +252,13 @@ def _container(container: Container, scenario: PodScenario, image: str, *, last_
             }
             for rule in container.rules
         ]
+    port = PROBE_PORT + scenario.pod.containers.index(container)
     for probe in container.probes:
-        manifest[f"{probe.kind.value}Probe"] = _probe(container, probe)
-    served = served_probes(container)
+        manifest[f"{probe.kind.value}Probe"] = _probe(container, probe, port)
+    served = served_probes(container, port)
     if served:
-        manifest["env"] = [{"name": name, "value": value} for name, value in served.items()]
+        own = [{"name": name, "value": value} for name, value in served.items()]
+        manifest["env"] = [*manifest.get("env", ()), *own]
     return manifest
 
 
@@ -267,10 +269,10 @@ def _variable(variable: Variable, scenario: PodScenario) -> dict[str, Any]:
     return {"name": variable.name, "valueFrom": source}
 
 
-def _probe(container: Container, probe: Probe) -> dict[str, Any]:
+def _probe(container: Container, probe: Probe, port: int) -> dict[str, Any]:
     asks: dict[Handler, dict[str, Any]] = {
         Handler.EXEC: {"exec": {"command": probe_command(container, probe)}},
-        Handler.HTTP: {"httpGet": {"port": PROBE_PORT, "path": f"/cgi-bin/{probe.kind}"}},
+        Handler.HTTP: {"httpGet": {"port": port, "path": f"/cgi-bin/{probe.kind}"}},
     }
     initial_delay = {"initialDelaySeconds": probe.initial_delay_s} if probe.initial_delay_s else {}
     successes = {"successThreshold": probe.success_threshold} if probe.success_threshold > 1 else {}

@@ -110,13 +110,13 @@ def probe_command(
     return [*_shell("probe.sh"), *_answering(container, probe, evidence_dir, log)]
 
 
-def served_probes(container: Container) -> dict[str, str]:
-    """Environment of a container that answers probes over HTTP: the script, and its arguments by the probe's kind."""
+def served_probes(container: Container, port: int) -> dict[str, str]:
+    """Environment of a container that answers probes over HTTP: the port, the script, and its arguments by the probe's kind."""
     served = [each for each in container.probes if each.handler is Handler.HTTP]
     arguments = {
         f"PROBE_{each.kind}": " ".join(_answering(container, each, EVIDENCE_DIR, "/proc/1/fd/1")) for each in served
     }
-    return {"PROBE": _shell("probe.sh")[2], **arguments} if served else {}
+    return {"PROBE": _shell("probe.sh")[2], "PROBE_PORT": str(port), **arguments} if served else {}
 
 
 def _answering(container: Container, probe: Probe, evidence_dir: str, log: str) -> list[str]:

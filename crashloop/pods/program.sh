@@ -114,13 +114,13 @@ start_up() {
 	do :; done
 }
 
-# $PROBE and $PROBE_<kind> are the script of a probe and its arguments.
+# $PROBE and $PROBE_<kind> are the script of a probe and its arguments; $PROBE_PORT is the port.
 serve() {
 	www=${file%.journal}.www
 	mkdir -p "$www/cgi-bin"
-	printf '#!/bin/sh\nsh -c "$PROBE" probe.sh $PROBE_%s && echo Status: 200 || echo Status: 503\necho\n' "$1" >"$www/cgi-bin/$1"
+	printf '#!/bin/sh\n(set -- $PROBE_%s; eval "$PROBE") && echo Status: 200 || echo Status: 503\necho\n' "$1" >"$www/cgi-bin/$1"
 	chmod +x "$www/cgi-bin/$1"
-	[ -n "$server" ] || { httpd -f -p 8080 -h "$www" & server=$!; }
+	[ -n "$server" ] || { httpd -f -p "$PROBE_PORT" -h "$www" & server=$!; }
 }
 
 left=$life server= aimed_s=

@@ -22,7 +22,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.model.config import Curve
-from crashloop.model.restart_counts import delays_s, most_late_s, restarts_by, slowest_wait_s
+from crashloop.model.restart_counts import delays_s, most_late_s, slowest_wait_s
 from crashloop.predict.costs import Costs, costs_at
 from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 
@@ -141,8 +141,6 @@ class PredictedWindow(msgspec.Struct, frozen=True, kw_only=True):
     lateness_p50_s: float | None = None
     """Exit to create, minus the due delay, of the restarts in the window; None without any."""
     lateness_p99_s: float | None = None
-    closed_form_per_s: float
-    """Restarts per second by the mean delays and the CPU's ceiling: the check of the simulation."""
 
 
 class LoadPrediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +204,7 @@ _OF_ALL = (
     "at_most_per_s", "curve_per_s", "restarts_per_s", "at_least_per_s", "ceiling_per_s", "api_requests_per_s",
     "etcd_writes_per_s", "apiserver_cores", "etcd_cores",
 )  # fmt: skip
-_OF_WINDOWS = ("restarts_per_s", "api_requests_per_s", "closed_form_per_s")
+_OF_WINDOWS = ("restarts_per_s", "api_requests_per_s")
 
 
 _Rates = TypeVar("_Rates", bound=msgspec.Struct)
@@ -225,7 +223,7 @@ def _predict(load: CrashLoad, costs: Costs) -> LoadPrediction:
     here = costs_at(costs, rate, load.curve.maximum_s)
     total, passed = load.nodes * rate, _passed(load, here, rate)
     played = simulate(node_of(load, costs), until_s=WINDOWS_S[-1])
-    first = tuple(_windows(load, costs, by_cpu, played))
+    first = tuple(_windows(load, costs, played))
     settled = first[-1] if first else None
     return LoadPrediction(
         load=load,
@@ -349,14 +347,10 @@ def _cpu_ceiling(load: CrashLoad, costs: Costs) -> float:
     return load.cores / (costs.kubelet_cpu_s + costs.runtime_cpu_s + shared)
 
 
-def _windows(load: CrashLoad, costs: Costs, most: float, played: Simulated) -> Iterator[PredictedWindow]:
+def _windows(load: CrashLoad, costs: Costs, played: Simulated) -> Iterator[PredictedWindow]:
     """Averages after a start of all pods at once, the free restart included, over the simulated time."""
-    before_s, before, overhead = 0.0, 0, overhead_s(load, costs)
+    before_s = 0.0
     for end_s in takewhile(lambda end_s: end_s <= played.until_s, WINDOWS_S):
-        restarts = restarts_by(
-            (mean_wait_s(delay_s, overhead) for delay_s in delays_s(load.curve)), end_s, run_s=load.run_s
-        )
-        closed_form = min((restarts - before) * load.pods * load.containers / (end_s - before_s), most)
         seen = played.window(before_s, end_s)
         rate = seen.restarts_per_s
         yield PredictedWindow(
@@ -366,9 +360,8 @@ def _windows(load: CrashLoad, costs: Costs, most: float, played: Simulated) -> I
             api_requests_per_s=load.nodes * api_requests_per_s(load, costs, rate, seen.mean_delay_s),
             lateness_p50_s=seen.lateness_p50_s,
             lateness_p99_s=seen.lateness_p99_s,
-            closed_form_per_s=load.nodes * closed_form,
         )
-        before_s, before = end_s, restarts
+        before_s = end_s
 
 
 def _cut_short(played: Simulated) -> Iterator[str]:

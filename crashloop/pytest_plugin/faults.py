@@ -8,13 +8,13 @@ process has asked for; SIGKILL, the exit and the kernel cannot be refused.
 
 from functools import partial
 from signal import Signals
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.waiting import WaitTimeout, wait_until
+from crashloop.yaml_text import Json
 
-Json = dict[str, Any]
 ENDS_WITHIN_S = 60.0
 HELPER = "crashloop-crash"
 

@@ -11,7 +11,6 @@ from crashloop.errors import CrashloopError, UsageError
 from crashloop.inference.judging import MIN_WAITS, NodeFinding, is_decided, why_early, why_not_followed
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import ApiRefusal, KubeError
-from crashloop.kube.client import Json
 from crashloop.kube.kubelet import ConfigzReader
 from crashloop.kube.objects import kubelet_version, missing_for_all
 from crashloop.kube.watch import PodObject
@@ -27,6 +26,7 @@ from crashloop.observe.watch import LoopWatch
 from crashloop.pytest_plugin.access import Access, plain_errors
 from crashloop.pytest_plugin.workload import Workload, shown, told_of
 from crashloop.waiting import WaitTimeout, wait_until
+from crashloop.yaml_text import Json
 
 Loops = Mapping[str, tuple[CrashLoop, ...]]
 """By node."""

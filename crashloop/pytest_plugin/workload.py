@@ -14,8 +14,8 @@ from crashloop.pytest_plugin.access import plain_errors
 from crashloop.pytest_plugin.faults import status_of
 from crashloop.waiting import wait_until
 from crashloop.why.sources import pods_of
+from crashloop.yaml_text import Json
 
-Json = dict[str, Any]
 LOOK_EVERY_S = 0.5
 SEEN_WITHIN_S = 5.0
 """How much later than a start the API server may show it."""

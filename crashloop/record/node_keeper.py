@@ -7,12 +7,12 @@ import msgspec
 
 from crashloop.cluster.provider import Capability, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
-from crashloop.kube.client import Json
 from crashloop.record.run_cluster import match_nodes, place_nodes, read_environment
 from crashloop.record.schedule import Schedule
 from crashloop.record.site import RecordingSite
 from crashloop.spec.plan import Plan, PlannedNode
 from crashloop.spec.scenario import Scenario
+from crashloop.yaml_text import Json
 
 log = logging.getLogger(__name__)
 

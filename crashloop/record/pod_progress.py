@@ -93,6 +93,8 @@ class Counts:
         self._runtime, self._api = _Tally(), _Tally()
         self._by = [self._runtime] if has_runtime_events else [self._api]
         self._starts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._refused: defaultdict[tuple[str, str], int] = defaultdict(int)
+        """Starts that the runtime refused: they have exits, and their programs keep no journal."""
         self._reported_starts: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.phases: set[str] = set()
 
@@ -103,10 +105,13 @@ class Counts:
         if event.channel is not Channel.RUNTIME or event.container is None or event.pod_uid is None:
             return
         container, pod_uid = event.container, event.pod_uid
-        if event.kind is Kind.STARTED:
-            self._starts[container, pod_uid] += 1
-            self._runtime.restarts[container][pod_uid] = self._starts[container, pod_uid] - 1
-        elif event.kind is Kind.EXITED:
+        is_refused = event.kind is Kind.EXITED and "refused" in event.data
+        self._starts[container, pod_uid] += event.kind is Kind.STARTED
+        self._refused[container, pod_uid] += is_refused
+        if event.kind is Kind.STARTED or is_refused:
+            begun = self._starts[container, pod_uid] + self._refused[container, pod_uid]
+            self._runtime.restarts[container][pod_uid] = begun - 1
+        if event.kind is Kind.EXITED:
             self._runtime.exit(container, pod_uid, self._runtime.exits[container][pod_uid] + 1, event.t_ns)
 
     def take_status(self, pod_uid: str, status: PodCounts, received_ns: int) -> None:
@@ -145,8 +150,9 @@ class Counts:
         return len(self._api.exits_ns[container])
 
     def starts(self, container: str, pod_uid: str) -> int:
-        """Starts in one pod, by the channel that has seen most."""
-        return max(self._starts[container, pod_uid], self._reported_starts[container, pod_uid])
+        """Starts of its program in one pod, by the channel that has seen most."""
+        of_pod = container, pod_uid
+        return max(self._starts[of_pod], self._reported_starts[of_pod] - self._refused[of_pod])
 
 
 SETTLE_S = 35.0

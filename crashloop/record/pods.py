@@ -12,7 +12,6 @@ import msgspec
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Kind
 from crashloop.kube.answers import ApiRefusal, ApiUnreachable, KubeError
-from crashloop.kube.client import Json
 from crashloop.pods.manifest import (
     deployment_manifest,
     ephemeral_containers,
@@ -28,6 +27,7 @@ from crashloop.record.pod_dependencies import ScenarioImages
 from crashloop.record.pod_progress import JobCounts
 from crashloop.record.site import RecordingSite
 from crashloop.waiting import pause, wait_until
+from crashloop.yaml_text import Json
 
 ACCEPTED_WITHIN_S = 30.0
 GONE_WITHIN_S = 30.0

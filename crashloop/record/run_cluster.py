@@ -21,10 +21,11 @@ from crashloop.cluster.ownership import mark_kept
 from crashloop.cluster.provider import Cluster, ClusterInfo, ClusterRequest, ExistingOptions, Node, Progress
 from crashloop.cluster.providers import owning_provider, provider
 from crashloop.errors import ClusterError, UsageError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import RUN_LABEL
 from crashloop.processors import available_processors
 from crashloop.spec.plan import PlannedNode
+from crashloop.yaml_text import Json
 
 
 class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +62,18 @@ _MAX_STEM = 28
 
 
 def run_name(run_dir: Path) -> str:
-    """A name after the run directory's, as RFC 1123 has it, that no other directory of this host shares."""
+    """A name after the run directory's, as RFC 1123 has it, that no other directory of this host shares.
+
+    Raises UsageError for a path that is no text in UTF-8, as the files of a run are.
+    """
+    try:
+        whole = str(run_dir).encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"run directory {str(run_dir)!a}: its path is not in UTF-8; name another by --run-dir."
+        ) from None
     stem = re.sub(r"[^a-z0-9]+", "-", run_dir.name.lower()).strip("-")[:_MAX_STEM].strip("-") or "run"
-    return f"{stem}-{hashlib.sha256(str(run_dir).encode()).hexdigest()[:6]}"
+    return f"{stem}-{hashlib.sha256(whole).hexdigest()[:6]}"
 
 
 def match_nodes(planned: Iterable[PlannedNode], nodes: Iterable[Node]) -> dict[str, Node]:
@@ -216,9 +226,11 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     node_image: str | None = None
     """Image that the nodes were made from, where nodes are containers."""
     nodes: tuple[NodeVersions, ...]
+    etcd_disk: str | None = None
+    """The disk that etcd's writes wait for; empty if they wait for none; None: not known."""
 
 
-def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Environment:
+def read_environment(nodes: list[Json], *, node_image: str | None = None, etcd_disk: str | None = None) -> Environment:
     """The facts of this host and of the Node objects given."""
     host = RecorderHost(
         kernel=platform.release(),
@@ -230,7 +242,8 @@ def read_environment(nodes: list[Json], *, node_image: str | None = None) -> Env
         has_cpu_pressure=Path("/proc/pressure/cpu").exists(),
         python=sys.version.split()[0],
     )
-    return Environment(host=host, node_image=node_image, nodes=tuple(_node_versions(node) for node in nodes))
+    versions = tuple(_node_versions(node) for node in nodes)
+    return Environment(host=host, node_image=node_image, nodes=versions, etcd_disk=etcd_disk)
 
 
 def _cpu_model() -> str:

@@ -135,10 +135,12 @@ class ScenarioLoop:
         strand: Callable[[Stranded], None],
         lifeline: Lifeline,
         follows_host: bool,
+        call_s: Callable[[], float],
     ) -> None:
         """`active` makes a scenario that is launched; `strand` seals those that have no node.
 
-        `follows_host`: the nodes run on this host, so that the budget of starts goes by its cores.
+        `follows_host`: the nodes run on this host, so that the budget of starts goes by its cores. `call_s`: what the
+        recorder's own calls to the cluster take now.
         """
         self._schedule = schedule
         self._nodes = nodes
@@ -146,6 +148,7 @@ class ScenarioLoop:
         self._strand = strand
         self._lifeline = lifeline
         self._follows_host = follows_host
+        self._call_s = call_s
         self._cpu, self._adapts_s = cpu_times(), time.monotonic() + WINDOW_S
         self._active: dict[str, ActiveScenario] = {}
         self._tasks: dict[str, Future[None]] = {}
@@ -153,13 +156,14 @@ class ScenarioLoop:
 
     def run(self) -> None:
         """Return when all are sealed. A broken life line ends those that are active as interrupted."""
+        self._schedule.budget.begin()
         try:
             while not self._schedule.is_done:
                 if self._lifeline.broken.wait(LOOK_S):
                     break
                 for stranded in self._nodes.tend():
                     self._strand(stranded)
-                if self._follows_host and time.monotonic() >= self._adapts_s:
+                if time.monotonic() >= self._adapts_s:
                     self._adapt()
                 for scenario in self._schedule.to_launch(time.monotonic()):
                     self._active[scenario.name] = self._make(scenario)
@@ -174,10 +178,12 @@ class ScenarioLoop:
     def _adapt(self) -> None:
         before, self._cpu = self._cpu, cpu_times()
         self._adapts_s = time.monotonic() + WINDOW_S
-        idle_share, pace_per_s = self._cpu.idle_share_since(before), self._schedule.budget.starts_per_s
-        self._schedule.budget.adapt(idle_share)
-        if self._schedule.budget.starts_per_s != pace_per_s:
-            log.info("cores idle %.0f %%: %.1f starts per second", 100 * idle_share, self._schedule.budget.starts_per_s)
+        budget, call_s, idle_share = self._schedule.budget, self._call_s(), self._cpu.idle_share_since(before)
+        pace_per_s = budget.starts_per_s
+        budget.adapt(idle_share if self._follows_host else None, call_s)
+        if budget.starts_per_s != pace_per_s:
+            pace = f"{budget.starts_per_s:.1f} starts per second"
+            log.info("cores idle %.0f %%, calls take %.1f s: %s", 100 * idle_share, call_s, pace)
 
     def _look(self, scenario: ActiveScenario) -> None:
         task = self._tasks.get(scenario.name)

@@ -12,13 +12,13 @@ The start budget decides when the host can carry the next launch. What is launch
 a command, which cost less. The budget totals all starts that are due, by windows of WINDOW_S, and allows a launch where
 its own fit into every window that they meet. A launch that exceeds a window by itself has that window for itself.
 Launches follow each other at the pace of the budget, which follows the host: faster where cores idle, slower where none
-is left.
+is left, and much slower where the recorder's own calls to API server and runtime take long: there a further start delays all.
 
 The forecast plays the schedule with a clock of its own, where each scenario takes so long.
 """
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from itertools import count
@@ -35,8 +35,14 @@ LOOK_AGAIN_S = 0.5
 ROOMY_SHARE, FULL_SHARE = 0.25, 0.01
 """Idle share of the host's cores above which launches can follow each other faster, and below which they have to go slower."""
 STEP = 1.1
-FASTEST, SLOWEST = 1.5, 0.8
-"""Bounds of the pace, as a multiple of the budget. A busy host costs time, but not much: late restarts are excused by proof."""
+FASTEST, SLOWER = 1.5, 0.8
+"""Bounds of the pace by idle cores, as a multiple of the budget. A busy host costs time, but not much: its delays are excused."""
+QUICK_CALL_S, LONG_CALL_S = 0.3, 1.0
+"""Calls of the recorder usually take 0.1 s. Longer ones show a queue: the pace does not rise then, and falls from 1 s on."""
+BACK_OFF, RECOVERY, SLOWEST = 1.5, 1.2, 0.2
+"""Steps of the pace then, and back, and its bound."""
+AT_FIRST = 0.5
+"""The pace of a run begins so low: what a host carries is not known before the first starts."""
 ROUNDING = 1e-6
 
 
@@ -61,17 +67,27 @@ class StartBudget:
         """Whether a launch can be allowed at all now."""
         return now_s >= self._opens_s
 
-    def adapt(self, idle_share: float) -> None:
+    def begin(self) -> None:
+        """Launch slowly until `adapt` has seen what the host carries."""
+        self.starts_per_s = AT_FIRST * self._planned_per_s
+
+    def adapt(self, idle_share: float | None, call_s: float) -> None:
         """Follow the host by a step, after some seconds in which its cores were idle for such a share of the time.
 
-        Cores that idle while nothing had to wait for the budget do not make it larger.
+        None: they are not known. `call_s`: what the recorder's own calls take now. Cores that idle while nothing had to wait
+        for the budget do not make it larger.
         """
-        per_s = self.starts_per_s
-        if idle_share > ROOMY_SHARE and self._has_refused:
-            per_s *= STEP
-        elif idle_share < FULL_SHARE:
-            per_s /= STEP
-        self.starts_per_s = min(max(per_s, SLOWEST * self._planned_per_s), FASTEST * self._planned_per_s)
+        per_s, planned_per_s = self.starts_per_s, self._planned_per_s
+        if call_s >= LONG_CALL_S:
+            per_s = max(per_s / BACK_OFF, SLOWEST * planned_per_s)
+        elif call_s < QUICK_CALL_S and per_s < SLOWER * planned_per_s:
+            per_s *= RECOVERY
+        elif call_s < QUICK_CALL_S and idle_share is not None:
+            if idle_share < FULL_SHARE:
+                per_s = max(per_s / STEP, SLOWER * planned_per_s)
+            elif idle_share > ROOMY_SHARE and self._has_refused:
+                per_s = min(per_s * STEP, FASTEST * planned_per_s)
+        self.starts_per_s = per_s
         self._has_refused = False
 
     def close(self, now_s: float) -> None:
@@ -164,6 +180,11 @@ class Schedule:
         placed = [plan.scenario(name) for name in plan.placements]
         self._waiting = [*(each for each in plan.scenarios if each.name not in plan.placements), *placed]
         self._running: dict[str, Scenario] = {}
+        self._alone = {each.name for each in plan.scenarios if each.disturbs_node}
+        self._to_precede = Counter(node for name, node in plan.placements.items() if name not in self._alone)
+        """By node, how many scenarios that do not disturb it still wait."""
+        self._beside: defaultdict[str | None, set[str]] = defaultdict(set)
+        """By node, the scenarios that run there."""
 
     @property
     def is_done(self) -> bool:
@@ -185,7 +206,7 @@ class Schedule:
     def nodes_to_take_down(self) -> tuple[PlannedNode, ...]:
         """Nodes that have served their last scenario while others wait for their room, each once."""
         wanted = list(self._stages.values()).count(NodeStage.PLANNED)
-        if not self._nodes_change:
+        if not (wanted and self._nodes_change):
             return ()
         needed = {self._plan.placements.get(each.name) for each in (*self._waiting, *self._running.values())}
         going = [
@@ -206,7 +227,7 @@ class Schedule:
         """The scenarios that can never be launched, since their node is missing."""
         self._stages[node] = NodeStage.GONE
         stranded = tuple(each for each in self._waiting if self._plan.placements.get(each.name) == node)
-        self._waiting = [each for each in self._waiting if each not in stranded]
+        self._waiting = [each for each in self._waiting if self._plan.placements.get(each.name) != node]
         return stranded
 
     def to_launch(self, now_s: float) -> tuple[Scenario, ...]:
@@ -227,17 +248,25 @@ class Schedule:
                         self.budget.reserve(first, work, now_s)
                     continue
                 self.budget.take(scenario.name, work, now_s)
-            self._waiting.remove(scenario)
-            self._running[scenario.name] = scenario
+            self._launch(scenario)
             launched.append(scenario)
         if first is not None:
             self.budget.cancel(first)
             self.budget.close(now_s)
         return tuple(launched)
 
+    def _launch(self, scenario: Scenario) -> None:
+        self._waiting.remove(scenario)
+        self._running[scenario.name] = scenario
+        node = self._plan.placements.get(scenario.name)
+        self._beside[node].add(scenario.name)
+        if node is not None and scenario.name not in self._alone:
+            self._to_precede[node] -= 1
+
     def ended(self, scenario: str, now_s: float) -> None:
         """The scenario's history is sealed."""
         del self._running[scenario]
+        self._beside[self._plan.placements.get(scenario)].discard(scenario)
         self.budget.ended(scenario, now_s)
 
     def _can_be_launched(self, scenario: Scenario) -> bool:
@@ -249,11 +278,10 @@ class Schedule:
             return True
         if self._stages[node] is not NodeStage.UP:
             return False
-        beside = [each for each in self._running.values() if self._plan.placements.get(each.name) == node]
-        if not scenario.disturbs_node:
-            return not any(each.disturbs_node for each in beside)
-        first = any(not each.disturbs_node and self._plan.placements.get(each.name) == node for each in self._waiting)
-        return not beside and not first
+        beside = self._beside[node]
+        if scenario.name not in self._alone:
+            return self._alone.isdisjoint(beside)
+        return not beside and not self._to_precede[node]
 
     def _has_room_for_a_pod(self) -> bool:
         return self._has_room_for_pods(1) or all(each.pod_spec is None for each in self._running.values())
@@ -266,9 +294,11 @@ class Schedule:
         return live == 0 or (live < self._plan.budgets.live_nodes and room)
 
     def _has_room_for_pods(self, more: int) -> bool:
-        pods = sum(each.pod_spec is not None for each in self._running.values()) + self._live_nodes() * self._node_pods
         most = self._plan.budgets.live_pods
-        return most is None or pods + has_own_pod(self._plan.budgets) + more <= most
+        if most is None:
+            return True
+        pods = sum(each.pod_spec is not None for each in self._running.values()) + self._live_nodes() * self._node_pods
+        return pods + has_own_pod(self._plan.budgets) + more <= most
 
     def _live_nodes(self) -> int:
         return sum(stage not in (NodeStage.PLANNED, NodeStage.GONE) for stage in self._stages.values())

@@ -21,7 +21,7 @@ from crashloop.cluster.provider import Capability, Cluster, Node, Outages
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.answers import KubeError
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
 from crashloop.kube.kubelet import NodeSign, effective_config, news, read_sign
 from crashloop.record.channels.channel import now_ns, received_event
 from crashloop.record.channels.cluster_channels import ClusterChannels
@@ -35,6 +35,7 @@ from crashloop.spec.profile import KubeletProfile, matches_profile
 from crashloop.spec.scenario import PodScenario, Scenario
 from crashloop.spec.state_metrics import of_state_metrics
 from crashloop.waiting import WaitTimeout, wait_until
+from crashloop.yaml_text import Json
 
 KUBELET_ANSWERS_S = 30.0
 

@@ -114,6 +114,7 @@ class Stage:
             strand=self._strand,
             lifeline=self._lifeline,
             follows_host=Capability.NODES_ON_HOST in self._cluster.info.capabilities,
+            call_s=site.channels.control_takes_s,
         )
         try:
             loop.run()

@@ -26,7 +26,7 @@ from crashloop.report.document import (
     Table,
     Words,
 )
-from crashloop.report.results import Results, run_again
+from crashloop.report.results import Results, run_again, with_kubectl_alone
 from crashloop.report.standing import Standing
 from crashloop.report.text import anchor_of, counted, lines_text, printable, seconds
 from crashloop.report.timeline import Timeline, excerpt, timeline_svg, with_breach
@@ -276,7 +276,7 @@ def _card(position: int, cause: Cause, results: Results) -> Article:
         if cause.first.ground.lines
         else None,
         Listing("\n".join(quotes)) if quotes else None,
-        Listing(run_again(results, cause.requirements[:1])),
+        Listing(f"{run_again(results, cause.requirements[:1])}\n{with_kubectl_alone(results, cause.requirements[0])}"),
     )
     heading: Words = (Badge.of(cause.standing), " ", Span(_capital(cause.sentence), "said"))
     return Article(heading, tuple(each for each in blocks if each is not None), look=f"cause {cause.standing.value}")

@@ -255,38 +255,3 @@ def _target(chart: Chart) -> Iterator[str]:
 def _line(index: int, line: Line, chart: Chart) -> str:
     path = "L".join(f"{n(chart.x(at))} {n(chart.y(value))}" for at, value in line.points)
     return f'<path class="line l{index % LINES}" d="M{path}"><title>{text(line.name)}</title></path>'
-
-
-_STYLE = """
-svg { background: #fff; font-family: sans-serif }
-text { font-size: 10px; fill: #57606a } .title { font-size: 12px; fill: #1f2328; font-weight: 600 }
-.y { text-anchor: end } .unit { text-anchor: start } .x, .stage { text-anchor: middle } .stage { font-size: 9px }
-.grid { stroke: #d0d7de; stroke-width: .6; fill: none }
-.stage-calm { fill: #57606a; fill-opacity: .06 } .stage-storm, .stage-treatment { fill: #bc4c00; fill-opacity: .10 }
-.stage-baseline { fill: #0550ae; fill-opacity: .09 }
-.line { fill: none; stroke-width: 1.5; stroke-linejoin: round }
-.l0 { stroke: #0550ae } .l1 { stroke: #bc4c00 } .l2 { stroke: #116329 } .l3 { stroke: #8250df } .l4 { stroke: #57606a }
-.mark { fill: #0550ae; fill-opacity: .55 } .missed { fill: #a40e26; fill-opacity: .8 }
-.target { stroke: #a40e26; stroke-width: 1; stroke-dasharray: 4 3; fill: none } .beyond { fill: #a40e26; fill-opacity: .05 }
-.down { fill: #a40e26; fill-opacity: .16 } .kill { stroke: #a40e26; stroke-width: 1; fill: #a40e26 }
-.due { stroke: #1f2328; stroke-width: 1.6; fill: none } .range { stroke: #0550ae; stroke-width: 1; fill: none }
-.middle { stroke: #0550ae; stroke-opacity: .3; stroke-width: 6; fill: none } .half { fill: #0550ae }
-"""
-"""The colours of the page, for a file of its own."""
-
-
-def chart_file(chart: Chart, *, heading: str) -> str:
-    """The chart as a file: with a style, a heading, and a legend of its lines if it has several."""
-    entries, x = [], float(LEFT)
-    for index, line in enumerate(chart.lines if len(chart.lines) > 1 else ()):
-        entries.append(f'<path class="line l{index % LINES}" d="M{n(x)} 30h14"/>')
-        entries.append(f'<text x="{n(x + 18)}" y="33">{text(line.name)}</text>')
-        x += 36 + 5.6 * len(line.name)
-    top = 40 if entries else 24
-    head = f'<text class="title" x="{LEFT}" y="15">{text(heading)}</text>{"".join(entries)}'
-    inner = str(chart_svg(chart, name="p")).replace("<svg ", f'<svg y="{top}" width="{WIDTH}" height="{HEIGHT}" ', 1)
-    height = HEIGHT + top
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">'
-        f"<style>{_STYLE}</style>{head}{inner}</svg>\n"
-    )

@@ -171,7 +171,11 @@ def conformance_document(results: Results) -> Document:
         ),
         headline=said,
         tally=tuple(results.counts.items()),
-        facts=(*facts_of(results), *((("control", results.control.sentence),) if results.control else ())),
+        facts=(
+            *((("judged by", f"the rules of {results.model_version}, as asked for"),) if results.model_version else ()),
+            *facts_of(results),
+            *((("control", results.control.sentence),) if results.control else ()),
+        ),
         exit_code=results.exit_code,
         coverage="" if results.coverage is None else results.coverage.sentence,
         sections=(
@@ -180,7 +184,17 @@ def conformance_document(results: Results) -> Document:
             Section("timelines", "What happened", _timeline_blocks(results), PAGE),
             Section("deviations", "Known deviations", deviations(results, DEVIATIONS_NOTE), PAGE),
             Section("environment", "Environment", environment(results.environment), PAGE),
-            Section("reproduce", "Reproduce", _reproduce_blocks(results), PAGE),
+            Section(
+                "reproduce",
+                "Reproduce",
+                reproduce(
+                    analyze_again(results),
+                    run_again(results),
+                    *("plan.json", "results.json", "recorder.log"),
+                    rest="history/ with one file per scenario, logs/ with every component's log.",
+                ),
+                PAGE,
+            ),
         ),
         origin=f"Written by crashloop {results.crashloop_version} from results.json ({results.format}).",
     )
@@ -287,22 +301,13 @@ def _profile_article(profile: ProfileSummary, curves: list[tuple[str, PlottedCur
     )
 
 
-def _reproduce_blocks(results: Results) -> tuple[Block, ...]:
+def reproduce(again: str, repeat: str, *files: str, rest: str) -> tuple[Block, ...]:
+    """The commands that judge a recording again and that repeat its run, and where the evidence is."""
+    links = [part for file in files for part in (Span(file, "code", file), ", ")]
     return (
         Paragraph("Judge the recording again; no cluster is needed, and the same checkers give the same verdict:"),
-        Listing(analyze_again(results)),
+        Listing(again),
         Paragraph("Repeat the run; run.json has every resolved setting:"),
-        Listing(run_again(results)),
-        files_of(
-            "plan.json",
-            "results.json",
-            "recorder.log",
-            rest="history/ with one file per scenario, logs/ with every component's log.",
-        ),
+        Listing(repeat),
+        Paragraph(("The run directory holds the evidence: ", *links, rest), "note"),
     )
-
-
-def files_of(*files: str, rest: str) -> Paragraph:
-    """Where the evidence is."""
-    links = [part for file in files for part in (Span(file, "code", file), ", ")]
-    return Paragraph(("The run directory holds the evidence: ", *links, rest), "note")

@@ -221,6 +221,8 @@ class Results(RunResults, frozen=True, kw_only=True):
     """The lines of histories that FAIL, ERROR and INCONCLUSIVE rest on."""
     control: Control | None = None
     """None: judged by a release without a control."""
+    model_version: str | None = None
+    """The release by whose rules every kubelet was judged, where that was asked for."""
 
     def requirement(self, name: str) -> RequirementText:
         """The requirement of that id. Raises KeyError."""
@@ -371,6 +373,11 @@ def _explained(verdict: Verdict, results: Results) -> str:
 def analyze_again(results: RunResults) -> str:
     """The command that judges the recording again, as a shell takes it."""
     return shlex.join(("crashloop", "report", "--again", results.directory or results.run or "RUN"))
+
+
+def with_kubectl_alone(results: RunResults, requirement: str) -> str:
+    """The command that writes a script of kubectl that shows the verdict on a requirement."""
+    return shlex.join(("crashloop", "reproduce", results.directory or results.run or "RUN", requirement))
 
 
 def run_again(results: Results, requirements: Iterable[str] = ()) -> str:

@@ -16,6 +16,7 @@ from crashloop.report.document import (
     Chip,
     Chips,
     Inline,
+    Listing,
     Medium,
     Pairs,
     Paragraph,
@@ -24,7 +25,7 @@ from crashloop.report.document import (
     Span,
     Table,
 )
-from crashloop.report.results import DeviationText, RequirementText, Results
+from crashloop.report.results import DeviationText, RequirementText, Results, with_kubectl_alone
 from crashloop.report.standing import Standing, reported, worst_standing
 from crashloop.report.text import anchor_of, counted, flattened, lines_text
 from crashloop.spec.requirement import Basis, Bound
@@ -274,6 +275,7 @@ def _deviation_article(deviation: DeviationText, results: Results) -> Article:
             Paragraph(deviation.sentence or "Not in the deviations.yaml that judged this run."),
             *((Paragraph(deviation.evidence, "muted"),) if deviation.evidence else ()),
             *((Paragraph((Span(link, "" if web_link(link) else "code", web_link(link)),)),) if link else ()),
+            *(Listing(with_kubectl_alone(results, each.requirement)) for each in verdicts[:1]),
             Bullets(
                 tuple(
                     (

@@ -116,7 +116,7 @@ def stepped_s(case: Case, restart: Restart) -> float:
 
 
 def late(restart: Restart) -> Late | None:
-    """By how much a restart was later than the kubelet's own retry allows; None if it was not.
+    """By how much a restart was later than the kubelet's own retry and its work on the pod allow; None if it was not.
 
     Where the model leaves several windows open, a create after the last of those that had begun.
     """
@@ -130,6 +130,7 @@ def late(restart: Restart) -> Late | None:
         taken, verb, allowance_s = shortest, "came", START_SHARE_S
         tolerance_s = 0.0 if Channel.RUNTIME in restart.pod.channels else USUAL_START_S
     excess_s = taken.seconds - due.latest_s
+    excess_s -= worked_s(restart, due.delay_s) if excess_s > tolerance_s else 0.0
     if excess_s - tolerance_s < 1e-9:
         return None
     return Late(due=due, taken=taken, verb=verb, excess_s=excess_s, allowance_s=allowance_s)
@@ -189,26 +190,31 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     if seen.excess_s <= seen.allowance_s:
         share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
         return f"The runtime's create was not seen, and {share}"
-    asked_s = seen.excess_s - seen.allowance_s - siblings_s(restart, seen.due.delay_s)
-    if asked_s <= 0:
-        return "The pod's other containers were being started meanwhile, and a pod is synced by one worker"
-    return excuse(case, restart.window_ns, seen.due.delay_s, asked_s, repeated=repeated)
+    return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
 
 
-def siblings_s(restart: Restart, due_s: float) -> float:
-    """For how long after the due moment other containers of the pod were being started: its one worker starts one by one."""
+def worked_s(restart: Restart, due_s: float) -> float:
+    """For how long after the due moment the runtime was starting the pod's sandbox or another container of it, as measured.
+
+    The pod's one worker waits for each: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod.
+    """
     if restart.window_ns is None:
         return 0.0
     from_ns, until_ns = late_window(restart.window_ns, due_s)
-    spans = sorted(
-        (max(each.created.utc_ns, from_ns), min(each.started.utc_ns, until_ns))
+    pairs = [
+        (each.created.utc_ns, done.utc_ns)
         for name, instances in restart.pod.containers.items()
         for each in (instances if name != restart.container else ())
-        if each.created and each.started and each.created.utc_ns is not None and each.started.utc_ns is not None
-    )
+        if each.created and (done := each.exited if each.was_refused else each.started)
+    ]
+    sandboxes = {(each.sandbox_id, each.phase): each.fact.utc_ns for each in restart.pod.sandboxes}
+    pairs += [
+        (at_ns, sandboxes.get((one, "started"))) for (one, phase), at_ns in sandboxes.items() if phase == "created"
+    ]
     total_ns, reached_ns = 0, from_ns
-    for begun_ns, done_ns in spans:
-        total_ns += max(0, done_ns - max(begun_ns, reached_ns))
+    for begun_ns, done_ns in sorted((one, other) for one, other in pairs if one is not None and other is not None):
+        begun_ns, done_ns = max(begun_ns, reached_ns), min(done_ns, until_ns)
+        total_ns += max(0, done_ns - begun_ns)
         reached_ns = max(reached_ns, done_ns)
     return total_ns / 1e9
 

@@ -37,6 +37,8 @@ class Memo:
         """By pod uid: crashloop.restarts.restart_all.RestartAllTrigger."""
         self.replacements: dict[tuple[frozenset[str], str, str], dict[int, Any]] = {}
         """By pod uid and container: crashloop.restarts.restart_all.Replacement of each instance, by ordinal."""
+        self.refused_ns: dict[frozenset[str], tuple[tuple[int, int], ...]] = {}
+        """Times in which the API server refuses the statuses of a pod."""
         self.syncing_ns: tuple[tuple[int, int], ...] | None = None
         """Times of syncs that start or kill something, apart from each other and in order; whatever the variants."""
 
@@ -107,21 +109,27 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return self.prediction.in_force[self.profile_at(self.recording.end_ns if t_ns is None else t_ns).name]
 
     def lost_sandbox(self, instance: Instance, following: Instance | None) -> bool:
-        """Whether the scenario killed the pod's sandbox after an instance began, and before it ended or the next one began."""
+        """Whether the pod's sandbox was killed after an instance began, and before it ended or the next one began."""
         return self.sandbox_killed_ns(instance, following) is not None
 
     def sandbox_killed_ns(self, instance: Instance, following: Instance | None) -> int | None:
-        """When it did, UTC."""
+        """When the sandbox was killed then, UTC; None if it was not."""
         begun_ns = following.begun_ns if following else self.recording.end_ns
         until_ns = max((each for each in (instance.exit_ns, begun_ns) if each is not None), default=None)
-        kills = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
         from_ns = instance.begun_ns or 0
         if instance.exit_ns is None:
             return None
         # A first instance that is being created meanwhile comes into the sandbox that is gone.
         made_ns = [each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.phase == "created"]
         since_ns = max((each for each in made_ns if each <= from_ns and instance.ordinal == 0), default=from_ns)
-        return next((each.t_ns for each in kills if each.ok and since_ns <= each.t_ns <= (until_ns or 0)), None)
+        return next((each for each in self.sandbox_kills_ns if since_ns <= each <= (until_ns or 0)), None)
+
+    @property
+    def sandbox_kills_ns(self) -> list[int]:
+        """When the scenario, or a lack of memory, killed a sandbox, UTC, in order."""
+        done = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
+        ooms_ns = (each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.out_of_memory)
+        return sorted((*(each.t_ns for each in done if each.ok), *ooms_ns))
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None

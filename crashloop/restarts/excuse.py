@@ -20,11 +20,13 @@ def excuse(
     *,
     repeated: bool = False,
     has_looked: bool = False,
+    own_way: bool = False,
 ) -> str | None:
     """The excuse for `excess_s` after the due moment of that window; None if there is none.
 
     `window_ns`: from the exit to the create, or to the end of the watch. `due_s`: seconds from its beginning. `has_looked`: the
-    kubelet is known to have looked at the end of the window, so that nothing is owed to what makes it look.
+    kubelet is known to have looked at the end of the window, so that nothing is owed to what makes it look. `own_way`: the
+    kubelet does it by itself, so that no quick control container refutes its waits.
     """
     if window_ns is None:
         return "No clock is common to its exit and its start"
@@ -32,7 +34,7 @@ def excuse(
     host, clocks = case.recording.host, case.recording.clocks
     if not host.covers(*late_ns):
         return "No heartbeat covers that time, so the host may have stood still"
-    held = host.held(*late_ns)
+    held = host.kubelet_held(*late_ns) if own_way else host.held(*late_ns)
     held_s = held.repeated_s if repeated else held.total_s
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
     if held_s >= excess_s:
@@ -60,6 +62,9 @@ def _by(held: Held, *, repeated: bool) -> str:
         "missed heartbeats": held.missed_s,
         "slow control containers": held.control_s,
         waits: 0.0 if repeated and held.repeated_s <= held.but_cpu_s else held.waited_s,
+        "own work as much slower as control containers around": 0.0
+        if repeated
+        else max(0.0, held.slower_s - held.waited_s),
         "I/O or memory pressure": held.blocked_s,
     }
     shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]

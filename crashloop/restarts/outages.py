@@ -3,9 +3,10 @@
 Theory of operation. While a node has no kubelet nothing restarts, and nobody says anything; while it has no control plane its
 kubelet states nothing. A status lags behind the containers even so, by what a kubelet takes for it (`OWN_NS`), and longer only
 for what is proven: shown stalls and the kubelet's own waits for a CPU, a sync that is starting or killing a container of the
-pod, and what API server and watch took for the recorder's own patches in the same seconds. Where no patch speaks they may have
-held a status up for `SLOW_API_NS`: that is open. What a status *says* is excused by none of this, only that it was not yet, or
-no longer, the newest.
+pod, and what API server and watch took for the recorder's own patches in the same seconds: `crashloop.history.api_controls`,
+without a bound as long as those show that they are slow. In a recording without patches they may have held a status up for
+`SLOW_API_NS`: that is open. What a status *says* is excused by none of this, only that it was not yet, or no longer, the
+newest.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +19,7 @@ import msgspec
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import leaves_ns
+from crashloop.restarts.lives import leaves_ns, ran
 from crashloop.spec.intervention import (
     DISTURB_NODE,
     NEED_OWN_CONTROL_PLANE,
@@ -26,7 +27,7 @@ from crashloop.spec.intervention import (
     InterventionKind,
     down_s,
 )
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 
 
@@ -46,7 +47,7 @@ class KubeletOutage(msgspec.Struct, frozen=True):
 
 def kubelet_outages(case: Case) -> Iterator[KubeletOutage]:
     """The kubelet is surely away for as long as it was to stay away before the next one started."""
-    for done in _kubelet_ended(case):
+    for done in kubelet_ended(case):
         down_ns = round(down_s(done.data.arguments) * 1e9)
         back_ns = _kubelet_back_ns(case, done)
         if back_ns is not None:
@@ -66,12 +67,13 @@ def overlap_ns(times_ns: Iterable[tuple[int, int]], from_ns: int, to_ns: int) ->
 def kubelet_never_back(case: Case, to_ns: int) -> int | None:
     """The history line on which a kubelet was ended by then of which no later start was seen; None if there is none."""
     return next(
-        (done.line for done in _kubelet_ended(case) if done.t_ns <= to_ns and _kubelet_back_ns(case, done) is None),
+        (done.line for done in kubelet_ended(case) if done.t_ns <= to_ns and _kubelet_back_ns(case, done) is None),
         None,
     )
 
 
-def _kubelet_ended(case: Case) -> Iterator[Done]:
+def kubelet_ended(case: Case) -> Iterator[Done]:
+    """The interventions that ended the kubelet."""
     return (done for done in case.recording.interventions if done.data.action in RESTART_THE_KUBELET and done.ok)
 
 
@@ -146,10 +148,13 @@ SANDBOX_NS = 5_000_000_000
 def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """By how much a statement may lag, in that time, before the kubelet alone can be why."""
     host = case.recording.host
-    held_ns, api_ns = round(host.kubelet_held_s(from_ns, to_ns) * 1e9), host.api_held_ns(from_ns, to_ns)
+    held_ns, api_ns = round(host.kubelet_held_s(from_ns, to_ns) * 1e9), _api_held_ns(case, from_ns, to_ns)
+    held_ns += _busy_ns(case, from_ns, to_ns)
     if api_ns is None or _is_disturbed(case, from_ns, to_ns):
-        return max(SLOW_API_NS, SETTLED_NS + held_ns) + without_statements_ns(case, from_ns, to_ns)
-    return OWN_NS + held_ns + api_ns + _busy_ns(case, from_ns, to_ns)
+        lag_ns = max(SLOW_API_NS, SETTLED_NS + held_ns + (api_ns or 0))
+    else:
+        lag_ns = OWN_NS + held_ns + api_ns
+    return lag_ns + without_statements_ns(case, from_ns, to_ns)
 
 
 def settled_ns(case: Case, from_ns: int, to_ns: int) -> int:
@@ -163,6 +168,22 @@ def may_be_old_ns(case: Case, t_ns: int) -> int:
     while t_ns - age_ns > case.recording.begin_ns and (longer_ns := may_lag_ns(case, t_ns - age_ns, t_ns)) > age_ns:
         age_ns = longer_ns
     return age_ns
+
+
+def held_by_api_ns(case: Case, from_ns: int, to_ns: int, *, unmeasured_ns: int = SLOW_API_NS) -> int:
+    """For how long API server and watch may have held up what was written in that time, by whomever.
+
+    `unmeasured_ns`: the same where the recorder has patched nothing.
+    """
+    api_ns = _api_held_ns(case, from_ns, to_ns)
+    return unmeasured_ns if api_ns is None else api_ns
+
+
+def _api_held_ns(case: Case, from_ns: int, to_ns: int) -> int | None:
+    """The same by the recorder's patches, beyond the times that have no control plane; None without any."""
+    from_ns = max(from_ns, case.recording.begin_ns)
+    api_ns = case.recording.host.api_held_ns(from_ns, to_ns)
+    return None if api_ns is None else max(0, api_ns - without_control_plane_ns(case, from_ns, to_ns))
 
 
 def _is_disturbed(case: Case, from_ns: int, to_ns: int) -> bool:
@@ -233,4 +254,22 @@ def _syncing(spec: Container, before: Instance | None, instance: Instance, grace
 
 def without_statements_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long nobody could state anything in that interval."""
-    return without_kubelet_ns(case, from_ns, to_ns) + without_control_plane_ns(case, from_ns, to_ns)
+    variants = case.prediction.deviations
+    if variants not in case.memo.refused_ns:
+        case.memo.refused_ns[variants] = tuple(_refused(case))
+    away_ns = without_kubelet_ns(case, from_ns, to_ns) + without_control_plane_ns(case, from_ns, to_ns)
+    return away_ns + overlap_ns(case.memo.refused_ns[variants], from_ns, to_ns)
+
+
+def _refused(case: Case) -> Iterator[tuple[int, int]]:
+    """Times in which the API server refuses all statuses of the pod: what was stated as ended for good runs again (a variant)."""
+    for pod in case.pods:
+        for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR):
+            for ended, again in pairwise(ran(pod, spec.name)):
+                if case.decided(spec.name, ended, following=again).is_refused and _was_stated(pod, spec.name, ended):
+                    yield again.begun_ns or 0, case.recording.end_ns if again.exit_ns is None else again.exit_ns
+
+
+def _was_stated(pod: PodHistory, container: str, ended: Instance) -> bool:
+    reports = (each.containers[container] for each in pod.statuses if container in each.containers)
+    return any(each.state.kind == "terminated" and each.restart_count == ended.ordinal for each in reports)

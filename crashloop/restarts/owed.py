@@ -3,6 +3,7 @@
 Ground truth gives the states of all containers over time, and the model the phase for those states.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -22,14 +23,16 @@ from crashloop.model.pod_status import (
     SUCCEEDED,
     KnownState,
     StateKind,
+    knows_started,
     phase,
     terminated,
 )
 from crashloop.model.restart import REDEFINED, Decided
+from crashloop.restarts.answers import AHEAD_NS, first_success, startup_probe
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
 from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_killed
-from crashloop.restarts.outages import SETTLED_NS
+from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
@@ -41,8 +44,8 @@ class PhaseChange(msgspec.Struct, frozen=True):
     t_ns: int
     phase: str
     line: int
-    stamped_late: bool = False
-    """A start that only the journal recorded."""
+    late_s: float = 0.0
+    """How much later its stamp may be than a status that shows it, but for what the host holds up."""
 
 
 def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
@@ -51,57 +54,102 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
         each.name: NEVER_STARTED for each in case.scenario.pod.containers if each.kind is not ContainerKind.EPHEMERAL
     }
     changes = [PhaseChange(0, PENDING, 0)]
-    initialized = False
-    for t_ns, line, name, state in sorted((*_transitions(case, pod), *_reconfigured(case)), key=lambda each: each[0]):
+    regulars = [each.name for each in case.scenario.pod.of_kind(ContainerKind.REGULAR)]
+    kills_ns, initialized_after = case.sandbox_kills_ns, -1
+    for t_ns, line, stamped_s, name, state in sorted(
+        (*_transitions(case, pod), *_reconfigured(case)), key=lambda each: each[0]
+    ):
+        late_s, kills = stamped_s, bisect_right(kills_ns, t_ns)
         if name is not None:
+            # A pod runs again once its sidecars have started again, which its first application may show late.
+            is_again = name in regulars and initialized_after < kills and states[name] != NEVER_STARTED
+            late_s = START_SHARE_S if is_again and not all(each.started for each in states.values()) else stamped_s
             states[name] = state
-            kind = case.scenario.pod.container(name).kind
-            initialized = initialized or (kind is ContainerKind.REGULAR and state.kind is StateKind.RUNNING)
+        if name in regulars and state.kind is StateKind.RUNNING:
+            initialized_after = kills
+        elif all(states[each].being_reset for each in regulars):
+            initialized_after = -1
+        if initialized_after == kills:
+            states |= {each: IS_RUNNING for each, one in states.items() if one.kind is StateKind.RUNNING}
         kubelet = case.in_force_at(t_ns)
         now = phase(
             case.scenario.pod,
             states,
             gates=kubelet.gates,
             version=kubelet.version,
-            initialized=initialized,
+            initialized=initialized_after == kills,
             deviations=case.prediction.deviations,
         )
-        by_journal = state.kind is StateKind.RUNNING and Channel.RUNTIME not in pod.channels
-        changes.append(PhaseChange(t_ns, now, line, by_journal))
+        changes.append(PhaseChange(t_ns, now, line, late_s))
     ended = ended_by_node(pod)
     if ended is None:
         return tuple(changes)
     return (*(each for each in changes if each.t_ns <= ended.t_ns), PhaseChange(ended.t_ns, FAILED, ended.line))
 
 
-def _reconfigured(case: Case) -> Iterator[tuple[int, int, None, KnownState]]:
+_Transition = tuple[int, int, float, str | None, KnownState]
+"""When, UTC; its line; how much later its stamp may be than a status that shows it; the container, and its state from then on."""
+
+
+def _reconfigured(case: Case) -> Iterator[_Transition]:
     """Another configuration of the kubelet, by which the same states may stand for another phase."""
     for before, after in pairwise(case.recording.nodes):
         if case.in_force_at(before.since_ns) is not case.in_force_at(after.since_ns):
-            yield after.since_ns, after.line, None, NEVER_STARTED
+            yield after.since_ns, after.line, 0.0, None, NEVER_STARTED
 
 
-def _transitions(case: Case, pod: PodHistory) -> Iterator[tuple[int, int, str, KnownState]]:
-    for spec in case.scenario.pod.containers:
-        if spec.kind is ContainerKind.EPHEMERAL:
+def _transitions(case: Case, pod: PodHistory) -> Iterator[_Transition]:
+    of_kind = case.scenario.pod.of_kind
+    # Of what a coarse clock stamps with the same time, the start of a sidecar came before that of an application.
+    for spec in (*of_kind(ContainerKind.INIT), *of_kind(ContainerKind.REGULAR)):
+        for fact, late_s, state in _states(case, pod, spec):
+            if fact.utc_ns is not None:
+                yield fact.utc_ns, fact.line, late_s if fact.channel is Channel.JOURNAL else 0.0, spec.name, state
+
+
+def _states(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[Fact, float, KnownState]]:
+    """The states of one container, each from a fact on, with how late its journal may stamp that.
+
+    A sidecar has started once its startup probe has succeeded; without one, once a status has shown it running.
+    """
+    instances = ran(pod, spec.name)
+    followers = (*instances, None)[1:]
+    replaced = replacements(case, pod, spec.name)
+    probe = startup_probe(spec) if spec.is_sidecar else None
+    if spec.kind is ContainerKind.REGULAR:
+        yield from ((gone, 0.0, terminated(NEVER_RAN)) for gone in _cut_off(pod, spec.name))
+    is_known = not spec.is_sidecar or knows_started(case.prediction.at_first.version)
+    for number, (each, following) in enumerate(zip(instances, followers, strict=True)):
+        if each.begun is not None and spec.is_sidecar:
+            yield each.begun, START_SHARE_S, KnownState(kind=StateKind.RUNNING, started=False)
+        if each.begun is not None and is_known and probe is None:
+            yield each.begun, START_SHARE_S, IS_RUNNING
+        if is_known and probe is not None and (success := first_success((each,), probe)) is not None:
+            yield success, AHEAD_NS / 1e9, IS_RUNNING
+        if each.exit is not None and each.exit_code is not None:
+            probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
+            yield each.exit, 0.0, terminated(each.exit_code, killed=probed)
+        if (purged := _purged(case, spec, each, following)) is not None:
+            yield purged, 0.0, NEVER_STARTED
+        if (removed := _removed_by_reset(case, each, replaced.get(each.ordinal), following)) is not None:
+            yield removed, 0.0, KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
+
+
+NEVER_RAN = 128
+"""The exit code that the runtime states of a container whose sandbox went between its create and its start."""
+
+
+def _cut_off(pod: PodHistory, container: str) -> Iterator[Fact]:
+    """The ends of sandboxes in which an instance was created and never ran: to the kubelet it has ended."""
+    instances = pod.instances(container)
+    for each, following in zip(instances, (*instances, None)[1:], strict=True):
+        if each.has_run or each.created is None or each.created.utc_ns is None:
             continue
-        instances = ran(pod, spec.name)
-        followers = (*instances, None)[1:]
-        replaced = replacements(case, pod, spec.name)
-        for number, (each, following) in enumerate(zip(instances, followers, strict=True)):
-            started = each.begun
-            if started is not None and started.utc_ns is not None:
-                yield started.utc_ns, started.line, spec.name, IS_RUNNING
-            if each.exit is not None and each.exit.utc_ns is not None and each.exit_code is not None:
-                probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
-                yield each.exit.utc_ns, each.exit.line, spec.name, terminated(each.exit_code, killed=probed)
-            removed = _removed_by_reset(case, each, replaced.get(each.ordinal), following)
-            purged = _purged(case, spec, each, following)
-            if purged is not None and purged.utc_ns is not None:
-                yield purged.utc_ns, purged.line, spec.name, NEVER_STARTED
-            if removed is not None and removed.utc_ns is not None:
-                gone = KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
-                yield removed.utc_ns, removed.line, spec.name, gone
+        until_ns = following.begun_ns if following else None
+        ends = (one.fact for one in pod.sandboxes if one.phase == "exited")
+        gone = next((one for one in ends if (one.utc_ns or 0) >= each.created.utc_ns), None)
+        if gone is not None and (until_ns is None or (gone.utc_ns or 0) < until_ns):
+            yield gone
 
 
 def _purged(case: Case, spec: Container, instance: Instance, following: Instance | None) -> Fact | None:
@@ -128,7 +176,8 @@ def _removed_by_reset(
         return None
     exited = max(instance.exit, reset.trigger.exited, key=lambda each: each.utc_ns or 0)
     until_ns = case.recording.end_ns if begun is None else begun.utc_ns
-    return exited if _is_runtime_lost(case, exited.utc_ns, until_ns) else None
+    # Of an instance that only its journal shows, the removal is not known either.
+    return exited if instance.container_id is None or _is_runtime_lost(case, exited.utc_ns, until_ns) else None
 
 
 def _is_runtime_lost(case: Case, from_ns: int | None, to_ns: int | None) -> bool:
@@ -149,7 +198,7 @@ def owed_until_ns(case: Case, pod: PodHistory) -> int | None:
     """
     ends = [change.t_ns for change in phases_of(case, pod)[-1:] if change.phase in (SUCCEEDED, FAILED)]
     ended = ended_by_node(pod)
-    ends += [] if ended is None else [ended.t_ns - SETTLED_NS]
+    ends += [] if ended is None else [ended.t_ns - max(SETTLED_NS, may_be_old_ns(case, ended.t_ns))]
     ends += [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
     leaves = leaves_ns(case, pod)
     ends += [] if leaves is None else [leaves]

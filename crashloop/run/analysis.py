@@ -38,8 +38,9 @@ from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
 from crashloop.run.judging import Judged, judge_recorded, judge_scenario, kept_verdicts, read_history, skipped
 from crashloop.rundir import RunDir, read_document
-from crashloop.spec.plan import Plan
+from crashloop.spec.plan import Plan, Skip
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.requirement import applies
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
 
@@ -72,10 +73,35 @@ def _scenarios_in_doubt(results: Results) -> dict[str, None]:
     return dict.fromkeys(each.scenario for verdict in accused for each in verdict.evidence)
 
 
-def analyze(run: RunDir) -> Results:
-    """Judge the whole run, from its evidence alone. Raises UsageError if run.json or plan.json cannot be read."""
+def analyze(run: RunDir, model: KubernetesVersion | None = None) -> Results:
+    """Judge the whole run, from its evidence alone. Raises UsageError if run.json or plan.json cannot be read.
+
+    `model`: the release by whose rules every kubelet is judged, instead of its own.
+    """
     plan = run.plan()
-    return _results(run, plan, _judge(run, plan, _scenarios(plan)))
+    rules = plan if model is None else by_rules_of(plan, model)
+    results = _results(run, rules, _judge(run, rules, _scenarios(rules)))
+    own = plan.kubernetes_version
+    return (
+        results if model is None else msgspec.structs.replace(results, kubernetes_version=own, model_version=str(model))
+    )
+
+
+def by_rules_of(plan: Plan, model: KubernetesVersion) -> Plan:
+    """The plan as if its cluster and every kubelet were of that version; what does not hold there is skipped."""
+    catalogue, kept, skips = load_requirements(), [], list(plan.skipped)
+    for each in plan.judgements:
+        requirement = catalogue.get(each.requirement)
+        gates = {} if requirement is None else dict.fromkeys(requirement.gates, True)
+        reason = None if requirement is None else applies(requirement, model, gates)
+        if reason is None:
+            kept.append(each)
+        else:
+            skips.append(Skip(requirement=each.requirement, scenario=each.scenario, profile="", reason=reason))
+    profiles = tuple(msgspec.structs.replace(each, kubernetes_version=None) for each in plan.profiles)
+    return msgspec.structs.replace(
+        plan, kubernetes_version=str(model), profiles=profiles, judgements=tuple(kept), skipped=tuple(skips)
+    )
 
 
 def conclude(run: RunDir) -> Results:

@@ -6,8 +6,9 @@ Every collecting process computes the same one.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from math import inf
-from operator import attrgetter
 from typing import Any, NamedTuple
+
+import msgspec
 
 from crashloop.cluster.provider import Capability
 from crashloop.errors import UsageError
@@ -82,12 +83,14 @@ def courses_of(
 
 
 def work_of(courses: Mapping[str, Course]) -> dict[str, Any]:
-    """The fields `starts_s` and `probes_s` of a plan, to a tenth of a second."""
+    """The fields `starts_s`, `probes_s` and `requests_s` of a plan, to a tenth of a second."""
     return {
         field: {
-            name: tuple(round(at_s, 1) for at_s in found) for name, each in courses.items() if (found := times(each))
+            name: tuple(round(at_s, 1) for at_s in found)
+            for name, each in courses.items()
+            if (found := getattr(each, field))
         }
-        for field, times in (("starts_s", attrgetter("starts_s")), ("probes_s", attrgetter("probes_s")))
+        for field in ("starts_s", "probes_s", "requests_s")
     }
 
 
@@ -129,14 +132,7 @@ def build_plan(
     for name in dict.fromkeys(name for each in scenarios for name in each.refused_profiles):
         validate_refusal(profile_of(name), version)
     courses = courses_of(scenarios, profile_of, version)
-    assignment = assign(
-        scenarios,
-        budgets,
-        {name: course.usual_s for name, course in courses.items()},
-        _nodes(scenarios, offer),
-        nodes_change=Capability.NODES_CHANGE in capabilities,
-    )
-    return Plan(
+    plan = Plan(
         suite="conformance",
         provider=settings["provider"],
         kubernetes_version=str(version),
@@ -159,10 +155,17 @@ def build_plan(
             for each, reason in zip(wanted, reasons, strict=True)
             if reason is not None
         ),
-        nodes=assignment.nodes,
-        placements=assignment.placements,
         **work_of(courses),
     )
+    assignment = assign(
+        scenarios,
+        budgets,
+        {name: course.usual_s for name, course in courses.items()},
+        _nodes(scenarios, offer),
+        starting_s=plan.launching_s,
+        nodes_change=Capability.NODES_CHANGE in capabilities,
+    )
+    return msgspec.structs.replace(plan, **assignment._asdict())
 
 
 def _why_skipped(
@@ -232,8 +235,8 @@ def _lacking(
             return f"the provider lacks the capability {capability}"
     if scenario.node_profile is None:
         return None
-    profile = load_profile(scenario.node_profile)
     if offer is not None:
+        profile = load_profile(scenario.node_profile)
         return None if offer.node_for(profile) else offer.why_none(profile)
     if Capability.KUBELET_PROFILES not in capabilities:
         return f"the provider lacks the capability {Capability.KUBELET_PROFILES}"

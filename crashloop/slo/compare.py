@@ -121,8 +121,6 @@ class EffectReading(StrEnum):
     UNDECIDED = "undecided"
     """Neither a difference nor its absence was shown."""
     TOO_LITTLE = "too little to say"
-    NOT_SEEN = "no difference seen"
-    """Written by versions that had no test of equivalence."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ from crashloop.slo.events import COUNTS, SAMPLES, SHARES, counted, in_groups
 from crashloop.slo.increase import Found, find_growth, notes
 from crashloop.slo.measurements import ApiRead, Interval, Measured, Phase, ServedPod, SliResult
 from crashloop.slo.metrics import conservation, gauge, growth_per_event, moves, ratio
-from crashloop.slo.relative import kinds, recovery, relative
+from crashloop.slo.relative import kinds, relative
 from crashloop.slo.rows import (
     Better,
     ConservationSli,
@@ -43,7 +43,6 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
-    RecoverySli,
     RelativeSli,
     SampleSli,
     ServedSli,
@@ -278,6 +277,5 @@ _BY_KIND: Mapping[type, Callable[[SloRow, Any, Measured, Phase], SliResult | Ite
     ReadSli: reads,
     RelativeSli: lambda row, sli, measured, window: relative(row, sli, measured, window, results),
     KindsSli: lambda _, sli, measured, window: kinds(sli, measured, window),
-    RecoverySli: recovery,
     ServedSli: lambda row, sli, measured, window: served(sli, measured, window, row.target),
 }

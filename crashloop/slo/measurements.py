@@ -64,8 +64,6 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     """Such as baseline, steady, burst; several phases may share a name (blocks of a comparison)."""
     from_ns: int
     to_ns: int
-    came_ns: int | None = None
-    """When its load began to come, before the phase; None if that is not known."""
     arm: str = ""
     """In a comparison: baseline or treatment."""
     mix: str = ""
@@ -328,8 +326,6 @@ class SloVerdict(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[SliResult, ...] = ()
     """One per window and group; `value` above is that of the worst."""
     notes: tuple[str, ...] = ()
-    narrower: tuple[int, ...] = ()
-    """Numbers of users for the steps of a run that narrows the value; empty where none does."""
     deviation: str | None = None
     """The id of the row, if it says that healthy kubelets miss the target as far as this value does."""
 

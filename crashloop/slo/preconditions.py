@@ -215,6 +215,7 @@ FACTS: Mapping[str, LoadFact] = {
         "{} of the servers throttled in a burst if and only if they have a CPU limit", limits_as_planned, share=True
     ),
     "steady_utilisation": LoadFact("steady demand {} of what a limit allows", steady_utilisation, share=True),
+    "etcd_fsync": LoadFact("{} of etcd's writes wait for its disk", lambda _, __: None, share=True),
     "cluster_cpu_share": LoadFact("cluster {} of the busy host CPU", _cluster_share, share=True),
 }
 """By name. pods_per_node counts the pods of the load; cores is that of the smallest node; shares are 0 to 1."""

@@ -23,7 +23,6 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
-    RecoverySli,
     RelativeSli,
     SampleSli,
     Selection,
@@ -40,7 +39,7 @@ from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, read_yaml
 
 _TIMED = (HistogramSli, SampleSli)
-_OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli, RecoverySli)
+_OF_PODS = (SampleSli, ShareSli, RateSli, ConservationSli)
 
 
 def read_rows(text: str, *, name: str) -> SloFile:
@@ -83,8 +82,6 @@ def faults(row: SloRow) -> Iterator[str]:
     yield from _target(row.target, row)
     yield from _percentile(row)
     yield from _names(row)
-    if isinstance(row.sli, RecoverySli):
-        yield from _recovery(row, row.sli)
     if row.slice_s is not None and not 0 < row.slice_s < float("inf"):
         yield f"slice_s is {row.slice_s:g}; expected seconds above zero"
     if row.deviation is not None and row.target.keeps(row.deviation.up_to):
@@ -116,8 +113,6 @@ def unfit(row: SloRow, *, groups: Iterable[str], phases: Iterable[Phase], loads:
         yield from _known("idle", sli.idle, names)
     if isinstance(sli, GaugeSli) and sli.relative_to is not None:
         yield from _known("relative_to", sli.relative_to, names)
-    if isinstance(sli, RecoverySli):
-        yield from _known("after", sli.after, names)
     to = row.other or Other()
     for field, value, known in (("phase", to.phase, names), ("mix", to.mix, mixes), ("arm", to.arm, arms)):
         if value is not None:
@@ -138,7 +133,7 @@ def _target(target: Target, row: SloRow) -> Iterator[str]:
     if isinstance(row.sli, ShareSli) and target.at_least is not None:
         yield "target is at_least; a share is of what went wrong, and has an upper bound"
     latency = isinstance(row.sli, ReadSli) and row.percentile is not None
-    if latency or isinstance(row.sli, (*_TIMED, RecoverySli)):
+    if latency or isinstance(row.sli, _TIMED):
         if target.unit != "s":
             yield f"target has the unit {target.unit!r}; an SLI of kind {_kind(row)} is in s"
         if target.at_least is not None:
@@ -164,19 +159,6 @@ def _percentile(row: SloRow) -> Iterator[str]:
         yield f"percentile is {row.percentile:g}; expected more than 0 and less than 100"
     elif row.min_samples < least_samples(row.percentile):
         yield _largest(row.min_samples, row.percentile)
-
-
-def _recovery(row: SloRow, sli: RecoverySli) -> Iterator[str]:
-    if row.phase is None:
-        yield "phase is missing; an SLI of kind recovery is judged in the phase after a load"
-    if row.slice_s is not None:
-        yield "slice_s is given; an SLI of kind recovery has one value, that of the whole phase"
-    if not 1 <= sli.times < float("inf"):
-        yield f"times is {sli.times:g}; expected 1 or more"
-    if not 0 < sli.percentile < 100:
-        yield f"sli.percentile is {sli.percentile:g}; expected more than 0 and less than 100"
-    elif row.min_samples < least_samples(sli.percentile):
-        yield _largest(row.min_samples, sli.percentile)
 
 
 def _largest(samples: int, percentile: float) -> str:

@@ -156,21 +156,6 @@ class KindsSli(Selection, frozen=True, kw_only=True, tag="kinds", tag_field="kin
     to: Other
 
 
-class RecoverySli(_Strict, frozen=True, kw_only=True, tag="recovery", tag_field="kind"):
-    """Seconds from the end of a load until pods of another one start as fast as before it (crashloop.slo.relative)."""
-
-    groups: tuple[str, ...]
-    """The pods that start."""
-    after: str
-    """Name of the phase with the load."""
-    to: Other
-    """The phase before it."""
-    percentile: float = 90
-    """Of the start-ups in the phase before."""
-    times: float
-    """How many times that percentile a start-up may take."""
-
-
 class ServedSli(_Strict, frozen=True, kw_only=True, tag="served", tag_field="kind"):
     """A figure of the pods of one load that answer requests."""
 
@@ -194,7 +179,6 @@ Sli = (
     | ReadSli
     | RelativeSli
     | KindsSli
-    | RecoverySli
     | ServedSli
 )
 
@@ -345,7 +329,7 @@ class SloRow(_Strict, frozen=True, kw_only=True):
     @property
     def other(self) -> Other | None:
         """The phase that it is compared with; None for an SLI of one phase, and against a prediction."""
-        to = self.sli.to if isinstance(self.sli, RelativeSli | KindsSli | RecoverySli) else None
+        to = self.sli.to if isinstance(self.sli, RelativeSli | KindsSli) else None
         return to if isinstance(to, Other) else None
 
     @property

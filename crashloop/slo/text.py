@@ -18,7 +18,6 @@ from crashloop.slo.rows import (
     RateSli,
     RatioSli,
     ReadSli,
-    RecoverySli,
     SampleSli,
     ServedSli,
     ShareSli,
@@ -182,7 +181,7 @@ def _undecided(story: Story) -> Iterator[str]:
 
 def _seen(row: SloRow, result: SliResult | None) -> str:
     if result is None or result.value is None:
-        return f"no {'recovery' if isinstance(row.sli, RecoverySli) else noun(row)} seen"
+        return f"no {noun(row)} seen"
     prefix = f"p{row.percentile:g} " if row.percentile is not None else ""
     lower, upper = result.edges or (None, None)
     more = "more than " if lower is not None and upper is None else ""
@@ -258,7 +257,6 @@ _NOUNS: Mapping[type, Callable[[Any], str]] = {
     GrowthSli: lambda sli: COUNTS[sli.per].of,
     GaugeSli: lambda _: "scrapes",
     ReadSli: lambda _: "reads",
-    RecoverySli: lambda _: SAMPLES["pod-startup"].of,
     ServedSli: lambda sli: SERVER_FIGURES[sli.of].of,
     ConservationSli: lambda _: "container starts",
 }

@@ -52,6 +52,9 @@ PLAN_FORMAT = "crashloop.plan/1"
 PROBE_STARTS = 0.35
 """What a probe by a command costs beside the start of a container. Measured: `runc exec` took 21 ms of CPU, `create`, `start` and
 `delete` 42 ms; and it needs no sandbox, no sync, no network and no status."""
+REQUEST_STARTS = 0.02
+"""Likewise what a probe over HTTP costs. Measured: server and shell in the container took 2.1 ms of CPU where starting and
+ending a process takes 0.97 ms, so 0.008 of a start; the rest is for kubelet, connection and log, and was not measured."""
 
 
 class Work(NamedTuple):
@@ -67,7 +70,7 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
     """What the host can carry at once; `crashloop doctor` measures it."""
 
     container_starts_per_s: float = 6.0
-    """Starts of sandboxes and containers per second, over some seconds; a probe by a command counts as PROBE_STARTS."""
+    """Starts of sandboxes and containers per second, over some seconds; probes count as PROBE_STARTS or REQUEST_STARTS."""
     live_nodes: int = 12
     live_pods: int | None = None
     """Pods at once, with one for each node's heartbeat; None: no limit."""
@@ -141,6 +144,8 @@ class Plan(RunPlan, frozen=True, kw_only=True):
     """By scenario, when starts are expected, in seconds after its launch. One that is missing here has all at its launch."""
     probes_s: dict[str, tuple[float, ...]] = {}
     """Likewise, probes by a command. One that is missing here has none."""
+    requests_s: dict[str, tuple[float, ...]] = {}
+    """Likewise, probes over HTTP."""
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name. Raises KeyError."""
@@ -173,8 +178,12 @@ class Plan(RunPlan, frozen=True, kw_only=True):
     def work_of(self, scenario: Scenario) -> tuple[Work, ...]:
         """What the host is expected to carry for it, in no order."""
         starts_s = self.starts_s.get(scenario.name) or (0.0,) * scenario.starts
-        probes = (Work(at_s, PROBE_STARTS) for at_s in self.probes_s.get(scenario.name, ()))
-        return (*(Work(at_s, 1.0) for at_s in starts_s), *probes)
+        kinds = (
+            (starts_s, 1.0),
+            (self.probes_s.get(scenario.name, ()), PROBE_STARTS),
+            (self.requests_s.get(scenario.name, ()), REQUEST_STARTS),
+        )
+        return tuple(Work(at_s, cost) for times_s, cost in kinds for at_s in times_s)
 
     @property
     def launching_s(self) -> float:

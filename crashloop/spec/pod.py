@@ -236,9 +236,6 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"container names are not unique: {names}")
         if not any(container.kind is ContainerKind.REGULAR for container in self.containers):
             raise ValueError("a pod needs at least one regular container")
-        serving = [each.name for each in self.containers if any(one.handler is Handler.HTTP for one in each.probes)]
-        if len(serving) > 1:
-            raise ValueError(f"containers share the port of a pod; more than one answers probes over HTTP: {serving}")
 
     @property
     def restarts_all(self) -> bool:

@@ -3,13 +3,17 @@
 The load generator is a process of its own and shares nothing else with the runner: it reads one file and writes lines.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
+from crashloop.errors import UsageError
 from crashloop.stress.loads import AnyLoad
 from crashloop.stress.profile import Stage
+
+T = TypeVar("T")
 
 ORDER_FORMAT = "crashloop.load/1"
 
@@ -151,6 +155,25 @@ def prepare_stage(folder: Path, index: int) -> None:
     written = folder / f"{PREPARED}.new"
     written.write_text(str(index), encoding="ascii")
     written.replace(folder / PREPARED)
+
+
+def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
+    """The lines of a file; none if it does not exist. A truncated last line, which a killed process or one that still writes
+    leaves, is left out.
+
+    Raises UsageError that names any other damaged line.
+    """
+    if not path.exists():
+        return
+    decoder = msgspec.json.Decoder(kind)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                if not line.endswith(b"\n"):
+                    return
+                raise UsageError(f"{path}: line {number} is damaged ({error}).") from error
 
 
 class Marks:

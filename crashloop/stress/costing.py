@@ -114,7 +114,7 @@ def _costs_source(plan: StressPlan, stage: Measurement, idle: str | None) -> str
 def _crashing_loads(plan: StressPlan, stage: Measurement) -> str:
     """The crashing loads of a stage: lives that run have other costs than lives that exit at once."""
     crashing = {name: plan.load.loads[name] for name in stage.stage.users if _has_crashes(plan, name)}
-    loads = ", ".join(f"{stage.stage.users[name]} x {user_in_words(load)}" for name, load in crashing.items())
+    loads = ", ".join(f"{stage.stage.users[name]} x {name}, {user_in_words(load)}" for name, load in crashing.items())
     theirs = any(isinstance(load, Crash) and load.own is not None for load in crashing.values())
     return f"stage {stage.stage.label} ({loads}{'' if theirs else '; every life writes to its journal'})"
 

@@ -13,6 +13,7 @@ import msgspec
 from crashloop.checks.checker import Holds
 from crashloop.checks.everywhere import holding, judge_everywhere
 from crashloop.checks.judgement import JudgementInput
+from crashloop.cluster.providers import LENDING
 from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel
 from crashloop.history.recording import Gap, PodHistory, Recording
@@ -295,8 +296,15 @@ def read_evidence(run: StressDir) -> RunEvidence:
             lifecycles=recorded.lifecycles,
             reads=tuple(reads_of(plan.load.loads, recorded.operations)),
             served=tuple(served_pods(plan.load.loads, recorded.operations, recorded.lifecycles)),
+            facts={"etcd_fsync": float(_waits_for_its_disk(run, plan))},
         ),
     )
+
+
+def _waits_for_its_disk(run: StressDir, plan: StressPlan) -> bool:
+    """Whether etcd does. A cluster of others is taken to be as it should; older recordings of other clusters do not say it."""
+    info: dict[str, object] = msgspec.json.decode(run.cluster_json.read_bytes()) if run.cluster_json.exists() else {}
+    return plan.provider in LENDING or bool(info.get("etcd_disk"))
 
 
 def _under_load(measured: Measurement, plan: StressPlan, hosts: Mapping[str, str], unpredicted: str) -> Measurement:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -27,12 +26,8 @@ from crashloop.slo.row_faults import read_rows
 from crashloop.slo.rows import SloRow
 from crashloop.slo.scrapes import Scrapes
 from crashloop.spec.plan import PLAN_FORMAT
-from crashloop.stress.assignment import MARKS, Operation, Order, StageMark
-from crashloop.stress.plan import StressJson, StressPlan
-
-STRESS_JSON_FORMAT = "crashloop.stress-plan/1"
-
-T = TypeVar("T")
+from crashloop.stress.assignment import MARKS, Operation, Order, StageMark, read_jsonl
+from crashloop.stress.plan import StressPlan
 
 
 class Cause(StrEnum):
@@ -110,8 +105,6 @@ class StressDir(RunDir):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.stress_json = root / "stress.json"
-        """The plan, as earlier versions wrote it."""
         self.load_dir = root / "load"
         """load.json, stages.jsonl, operations-<worker>.jsonl, and Locust's own log and statistics."""
         self.order_json = self.load_dir / "load.json"
@@ -127,8 +120,6 @@ class StressDir(RunDir):
 
     def stress_plan(self) -> StressPlan:
         """Raises UsageError if it is missing, damaged or of another format."""
-        if self.stress_json.exists():
-            return read_document(self.stress_json, StressJson, STRESS_JSON_FORMAT).plan
         return read_document(self.plan_json, StressPlan, PLAN_FORMAT)
 
     def hosts(self) -> dict[str, str]:
@@ -152,25 +143,6 @@ class StressDir(RunDir):
         """The operations of the load, worker by worker."""
         for path in sorted(self.load_dir.glob("operations-*.jsonl")):
             yield from read_jsonl(path, Operation)
-
-
-def read_jsonl(path: Path, kind: type[T]) -> Iterator[T]:
-    """The lines of a file; none if it does not exist. A truncated last line, which a killed process or one that still writes
-    leaves, is left out.
-
-    Raises UsageError that names any other damaged line.
-    """
-    if not path.exists():
-        return
-    decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                if not line.endswith(b"\n"):
-                    return
-                raise UsageError(f"{path}: line {number} is damaged ({error}).") from error
 
 
 def publish_stress(run: StressDir, results: StressResults) -> None:

@@ -34,8 +34,8 @@ from crashloop.stress.assignment import (
     WORKERS,
     Joining,
     WorkerLine,
+    read_jsonl,
 )
-from crashloop.stress.folder import read_jsonl
 from crashloop.waiting import WaitTimeout, wait_until
 
 _CANNOT = "the load generator cannot use it; conformance runs can."
@@ -253,7 +253,7 @@ def become_worker(joining: Joining) -> NoReturn:
 
 
 def _locust_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--exit-code-on-error=0", *arguments]
+    return [sys.executable, "-m", LOCUSTFILE.parent.name, "-f", str(LOCUSTFILE), "--exit-code-on-error=0", *arguments]
 
 
 def _locust_environment(variables: dict[str, str]) -> dict[str, str]:

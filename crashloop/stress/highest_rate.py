@@ -50,12 +50,12 @@ def stepped_load(steps: Sequence[Stage]) -> str | None:
     return differing[0] if len(differing) == 1 else None
 
 
-def require_steps(profile: StressProfile, option: str) -> str:
-    """The load whose number of users makes the steps of a profile. Raises UsageError, which names the option, without steps."""
+def _required_steps(profile: StressProfile) -> str:
+    """The load whose number of users makes the steps of a profile. Raises UsageError without steps."""
     load = stepped_load(steps_of(profile.stages))
     if load is None:
         raise UsageError(
-            f'{option}: the stages of stress profile "{profile.name}" are no steps.\n'
+            f'{STEPS}: the stages of stress profile "{profile.name}" are no steps.\n'
             f"Steps are at least {LEAST_STEPS} stages named {UNDER_LOAD} that differ in the number of users of one load, "
             "as in knee."
         )
@@ -67,7 +67,7 @@ def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
 
     Raises UsageError for a profile without steps.
     """
-    load = require_steps(profile, STEPS)
+    load = _required_steps(profile)
     own = steps_of(profile.stages)
     begin = profile.stages.index(own[0])
     after = (stage for stage in profile.stages[begin:] if stage not in own)
@@ -168,7 +168,7 @@ def highest_rate(
     counts = finer(best.stage, found[first].stage, load, nodes=nodes) if load else ()
     more = f" {STEPS} {','.join(map(str, counts))} narrows it." if counts else ""
     sentence = f"{best.words} keep all of {kept} that could be judged; {breaks}.{more}"
-    return _verdict_on_rate(Outcome.PASS, sentence, best.restarts_per_s, counts)
+    return _verdict_on_rate(Outcome.PASS, sentence, best.restarts_per_s)
 
 
 def _is_of_a_step(row: SloRow) -> bool:
@@ -203,9 +203,7 @@ def _broken_slos(verdicts: Sequence[SloVerdict]) -> Iterator[str]:
     return (each.slo for each in verdicts if each.outcome is Outcome.FAIL and each.deviation is None)
 
 
-def _verdict_on_rate(
-    outcome: Outcome, sentence: str, value: float | None = None, narrower: tuple[int, ...] = ()
-) -> SloVerdict:
+def _verdict_on_rate(outcome: Outcome, sentence: str, value: float | None = None) -> SloVerdict:
     return SloVerdict(
         slo=NAME,
         outcome=outcome,
@@ -214,5 +212,4 @@ def _verdict_on_rate(
         target=0.0,
         unit="restarts/s",
         value=value,
-        narrower=narrower,
     )

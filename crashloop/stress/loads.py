@@ -146,7 +146,7 @@ class Churn(Load, frozen=True, kw_only=True, tag="churn"):
     def __post_init__(self) -> None:
         _within("rate_per_s", self.rate_per_s, 0.01, 50)
         _within("hold_s", self.hold_s, 0, 600)
-        _within("in_flight", self.in_flight, 1, 100)
+        _within("in_flight", self.in_flight, 1, 1000)
         _within("start_within_s", self.start_within_s, 1, 600)
 
     @property

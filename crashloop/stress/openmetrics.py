@@ -21,8 +21,9 @@ from prometheus_client.samples import Timestamp
 from crashloop.errors import UsageError
 from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import Scrapes
+from crashloop.stress.assignment import read_jsonl
 from crashloop.stress.figures import restart_times_ns
-from crashloop.stress.folder import LIFECYCLES, StressDir, cuts_ns, load_scrapes, read_jsonl
+from crashloop.stress.folder import LIFECYCLES, StressDir, cuts_ns, load_scrapes
 from crashloop.stress.phases import Measurement, cut_ns, ended_ns, measurements
 from crashloop.stress.plan import SUITE, StressPlan
 from crashloop.stress.profile import hosts_in

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from crashloop.kube.client import Json
 from crashloop.kube.objects import MissingImage, missing_images
 from crashloop.kube.watch import PodObject
 from crashloop.report.text import counted
 from crashloop.stress.loads import load_of
+from crashloop.yaml_text import Json
 
 WAITS_S = 10.0
 """A pod that waited longer for a node, and never got one, is reported."""

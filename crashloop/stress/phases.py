@@ -52,9 +52,7 @@ def measurements(
             Measurement(
                 index=index,
                 stage=stage,
-                phase=Phase(
-                    name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, came_ns=came_ns, arm=stage.arm, mix=stage.mix
-                ),
+                phase=Phase(name=stage.name, from_ns=begin.t_ns, to_ns=to_ns, arm=stage.arm, mix=stage.mix),
                 users=begin.users,
                 whole=end is not None,
                 came_ns=came_ns,

@@ -163,21 +163,6 @@ def plan_with(
     )
 
 
-class StressJson(msgspec.Struct, frozen=True, kw_only=True):
-    """stress.json, the plan of a stress run in directories of earlier versions."""
-
-    profile: StressProfile
-    provider: str
-    kubernetes_version: str
-    cores: int
-    kubelets: tuple[KubeletProfile, ...]
-
-    @property
-    def plan(self) -> StressPlan:
-        of = {"provider": self.provider, "kubernetes_version": self.kubernetes_version}
-        return plan_with(self.profile, self.kubelets, cores=self.cores, **of)
-
-
 def _longest_stage_s(stage: Stage) -> float:
     users = sum(int(count) for count in stage.users.values())
     return stage.washout_s + users / stage.spawn_per_s + stage.settle_s + stage.duration_s

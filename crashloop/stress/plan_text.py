@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from crashloop.report.stress.results import PlannedLoad, PlannedRun, PlannedStage
-from crashloop.report.text import counted
+from crashloop.report.text import counted, flattened
 from crashloop.slo.scrapes import Scrapes, sample_of
-from crashloop.spec.pod import RestartPolicy, RestartRule
-from crashloop.stress.loads import AnyLoad, Canary, Churn, Crash, Demand, Finish, Jobs, Rollout, ServerProbe, Volume
+from crashloop.spec.pod import RestartPolicy
+from crashloop.stress.loads import AnyLoad, Crash, Rollout
 from crashloop.stress.phases import Measurement
 from crashloop.stress.plan import StressPlan
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.profile import Disturbance, Stage
 
-_VOLUMES: Mapping[Volume, str] = {"memory": "a volume in memory", "host": "a volume of the host"}
 MAX_NAMED = 3
 """Stages that are named with a load's users; further ones are counted."""
 
@@ -85,62 +86,13 @@ def _is_restarted(load: Crash, exit_code: int) -> bool:
 
 
 def user_in_words(load: AnyLoad) -> str:
-    """One user of a load, with all of its fields."""
-    if isinstance(load, Crash):
-        return _crash(load) if load.own is None else _of_template(load.own)
-    if isinstance(load, Churn):
-        return (
-            f"healthy pods, {load.rate_per_s:g} a second, held for {load.hold_s:g} s once started; at most {load.in_flight} "
-            f"at once, abandoned after {load.start_within_s:g} s{_with(load.volume)}"
-        )
-    if isinstance(load, Canary):
-        lists = ", a LIST and a streaming list" if load.watch_lists else " and a LIST"
-        return (
-            f"{load.rate_per_s:g} reads of the API server a second, in turn a GET of a pod{lists} of the run's pods; each "
-            f"waits {load.answer_within_s:g} s at the most, at most {load.in_flight} at once"
-        )
-    if isinstance(load, Finish):
-        rule = f", {_rule(load.rule)}" if load.rule is not None else ""
-        return (
-            f"pods that end, {load.rate_per_s:g} a second, with {counted(load.containers, 'container')} that run "
-            f"{load.run_s:g} s and exit with {load.exit_code}; restart policy Never{rule}; watched for "
-            f"{load.hold_s:g} s, at most {load.in_flight} at once, abandoned after {load.start_within_s:g} s"
-        )
-    if isinstance(load, Jobs):
-        return (
-            f"Jobs, {load.rate_per_s:g} a second, whose pod runs {load.run_s:g} s and fails {_times(load.failures)} before it "
-            f"succeeds; at most {load.in_flight} at once, abandoned after {load.complete_within_s:g} s"
-        )
-    if isinstance(load, Rollout):
-        return (
-            f"a Deployment of {counted(load.replicas, 'replica')} that run {load.run_s:g} s and exit with {load.exit_code}, "
-            f"with a rollout every {load.period_s:g} s"
-        )
-    return _demand(load)
-
-
-def _crash(load: Crash) -> str:
-    lives = "runs" if load.containers == 1 else "run"
-    exits = "exits" if load.containers == 1 else "exit"
-    parts = [
-        f"a pod with {counted(load.containers, 'container')} that {lives} {load.run_s:g} s and {exits} with {load.exit_code}, "
-        f"{'again and again' if restarted_share(load) else 'once'}; restart policy {load.restart_policy.value}"
-    ]
-    if load.rule is not None:
-        parts.append(_rule(load.rule))
-    if load.succeeding:
-        parts.append(f"{100 * load.succeeding:g} % of the pods exit with 0 instead")
-    if load.companions:
-        parts.append(f"{counted(load.companions, 'healthy container')} beside")
-    if load.startup is not None:
-        parts.append(f"each life first takes {load.startup.cpu_s:g} s of CPU and reads {load.startup.read_mb} MiB")
-    if load.host_network:
-        parts.append("the network of the node")
-    if load.volume is not None:
-        parts.append(_VOLUMES[load.volume])
-    if load.image_mib:
-        parts.append(f"an image of {load.image_mib} MiB")
-    return "; ".join(parts)
+    """One user of a load: its fields as its file has them, without those that have their defaults."""
+    if isinstance(load, Crash) and load.own is not None:
+        return _of_template(load.own)
+    others = [each.name for each in msgspec.structs.fields(load) if getattr(load, each.name) != each.default]
+    fields = {name: msgspec.to_builtins(getattr(load, name)) for name in others if name != "node"}
+    said = flattened({name: "none" if value is None else value for name, value in fields.items()})
+    return ", ".join(f"{name} {value}" for name, value in said) or "as by default"
 
 
 def _of_template(template: PodTemplate) -> str:
@@ -150,49 +102,6 @@ def _of_template(template: PodTemplate) -> str:
         f"the pod of {template.file}, as it is: {counted(len(pod.containers), 'container')}, {images_of}; "
         f"restart policy {pod.restart_policy.value}"
     )
-
-
-def _with(volume: Volume | None) -> str:
-    return "" if volume is None else f"; {_VOLUMES[volume]}"
-
-
-def _rule(rule: RestartRule) -> str:
-    codes = ", ".join(map(str, rule.values)) or "none"
-    return f"restart rule {rule.action.value} for exit codes {rule.operator.value} {codes}"
-
-
-def _demand(load: Demand) -> str:
-    limit = "no CPU limit" if load.cpu_limit is None else f"a CPU limit of {load.cpu_limit}"
-    bursts = "".join(
-        f", from {burst.after_s:g} s on {burst.rate_per_s:g} a second for {burst.for_s:g} s" for burst in load.bursts
-    )
-    to_it = "to it" if load.service is None else f"to the ready endpoints of Service {load.service} in turn"
-    return (
-        f"a server of {counted(load.workers, 'worker')} with {limit} and a CPU request of {load.cpu_request}, and "
-        f"{load.rate_per_s:g} HTTP requests a second {to_it} (Poisson, seed {load.seed}){bursts}; each takes {load.work_ms:g} ms "
-        f"of CPU and is kept until it is answered, at most {load.in_flight} at the server at once; "
-        f"{_probe(load.probe)}{_readiness(load.readiness)}"
-    )
-
-
-def _probe(probe: ServerProbe | None) -> str:
-    return "no liveness probe" if probe is None else f"liveness probe {_asked(probe, 'restarting')}"
-
-
-def _readiness(probe: ServerProbe | None) -> str:
-    return "" if probe is None else f"; readiness probe {_asked(probe, 'not ready')}"
-
-
-def _asked(probe: ServerProbe, outcome: str) -> str:
-    where = "answered beside the queue" if probe.own_worker else "in the queue"
-    return (
-        f"every {probe.period_s} s, {where}, with a timeout of {probe.timeout_s} s, {outcome} after "
-        f"{counted(probe.failure_threshold, 'failure')} in a row"
-    )
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _users_in_words(load: str, stages: Sequence[Stage]) -> str:

@@ -142,6 +142,9 @@ class StressProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Workers of Locust besides its master; 0: one process is both."""
     max_pods: int = 250
     """maxPods of the nodes' kubelets."""
+    shortcuts: bool = True
+    """Whether the control plane of a cluster of the run's own may come up sooner than in production (ClusterRequest). Latencies
+    of the API are not judged there."""
     disturbances: tuple[Disturbance, ...] = ()
 
     def each_stage(self) -> Iterator[Stage]:

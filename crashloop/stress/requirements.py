@@ -24,7 +24,6 @@ from crashloop.slo.rows import (
     Precondition,
     RateSli,
     ReadSli,
-    RecoverySli,
     SampleSli,
     Selection,
     ServedSli,
@@ -46,7 +45,7 @@ LEFT_ALONE = Precondition(fact="foreign_cpu_share", at_most=MOST_FOREIGN)
 """Times and rates on a host with other work are no evidence about the load. The share includes CPU of no process: in a storm
 the kernel's own work for starting and ending containers takes up to a fifth of a quiet host."""
 
-_OF_TIME = (HistogramSli, SampleSli, RateSli, ReadSli, RecoverySli)
+_OF_TIME = (HistogramSli, SampleSli, RateSli, ReadSli)
 
 
 def rows_of(slos: Slos) -> tuple[SloRow, ...]:

@@ -1,8 +1,4 @@
-"""Runs a stress profile: plan, cluster, load, evidence, verdicts, report; or several runs that narrow what they look for.
-
-Theory of operation. Runs of a load in steps are made one after the other, each closer to the highest rate of restarts that keeps
-every SLO. The verdict on that rate names the steps between the last that keeps the SLOs and the first that breaks one
-(crashloop.stress.highest_rate). The next run has these; both ends are measured again, for a host changes.
+"""Runs a stress profile: plan, cluster, load, evidence, verdicts, report.
 
 A run on many nodes has an open file per history and per heartbeat. A process may have more than it is given at first.
 """
@@ -15,12 +11,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.cluster.ownership import ClusterStore
+from crashloop.cluster.prerequisites import OPEN_FILES
 from crashloop.cluster.provider import Capability, ClusterRequest, ExistingOptions, Progress, Survey
 from crashloop.cluster.providers import lending_provider, owning_provider
 from crashloop.errors import ClusterError, PrerequisiteError, UsageError
@@ -37,7 +34,6 @@ from crashloop.spec.version import KubernetesVersion, check_supported
 from crashloop.stress.evidence import StressEvidence
 from crashloop.stress.folder import Cause, Incidents, StressDir, publish_stress
 from crashloop.stress.generator import address_of, check_free, load_access
-from crashloop.stress.highest_rate import require_steps
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import Number, group_for, lend, open_files_of, spread_out
 from crashloop.stress.loads import Crash
@@ -47,16 +43,12 @@ from crashloop.stress.profiles import load_stress_profile, with_max_pods
 from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.requirements import fitting_rows, rows_of
 from crashloop.stress.testbed import kinds_of, site
-from crashloop.verdict import ExitCode
-
-SPARE_FILES = 256
-"""For everything else."""
 
 
 def allow_open_files(number: int) -> None:
     """Let this process and its children have so many files open. Raises PrerequisiteError if the host permits fewer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = number + SPARE_FILES
+    needed = number + OPEN_FILES
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise PrerequisiteError(
             f"open files: {needed} are needed for histories and heartbeats; the hard limit of this process is {hard}.\n"
@@ -329,66 +321,3 @@ def _new_run(plan: StressPlan, options: StressOptions) -> StressDir:
 
 def _default_path() -> Path:
     return new_run_path(resolve_settings().paths.runs_dir, SUITE, datetime.now(UTC))
-
-
-NARROW = "--narrow"
-
-_WORST_FIRST = (ExitCode.INTERRUPTED, ExitCode.FAIL, ExitCode.ERROR, ExitCode.INCONCLUSIVE)
-_Run = TypeVar("_Run")
-
-
-def check_narrowing(options: StressOptions, more: int) -> None:
-    """Raise UsageError for a load without steps, and for options that leave no place for further runs."""
-    require_steps(load_stress_profile(options.profile), NARROW)
-    if options.keep:
-        raise UsageError(
-            f"{NARROW} {more}: with --keep the cluster of each run stays, beside that of the next, which it slows down.\n"
-            "Run on one from `crashloop up`, with --cluster."
-        )
-    if options.listen is not None:
-        raise UsageError(
-            f"{NARROW} {more}: with --listen the workers leave with the load of the first run.\nLeave one of both out."
-        )
-    taken = [
-        each for number in range(2, more + 2) if (each := _numbered_folder(options, number)) and Path(each).exists()
-    ]
-    if taken:
-        raise UsageError(
-            f"{NARROW} {more}: {taken[0]} exists; further runs take numbers behind --run-dir.\nName another."
-        )
-
-
-def narrowing(
-    options: StressOptions,
-    more: int,
-    run: Callable[[StressOptions], tuple[_Run, StressResults]],
-    *,
-    say: Callable[[str], None],
-    stopped: Callable[[], bool],
-) -> Iterator[tuple[_Run, StressResults]]:
-    """A run, and at most so many more that narrow what it found: each with its results, before the next begins.
-
-    Of a run directory that the user named, those of the further runs have a number behind the name. `stopped`: whether
-    the user has interrupted; `say` gets the reason if nothing is left to narrow.
-    """
-    found, results = run(options)
-    yield found, results
-    for number in range(2, more + 2):
-        steps = next((each.narrower for each in results.verdicts if each.narrower), ())
-        if stopped():
-            return
-        if not steps:
-            say("No further run: the verdict on the highest rate names no steps that narrow it.")
-            return
-        found, results = run(msgspec.structs.replace(options, steps=steps, run_dir=_numbered_folder(options, number)))
-        yield found, results
-
-
-def worst_code(codes: Iterable[int]) -> int:
-    """The exit code of several runs: that of the worst."""
-    found = set(codes)
-    return next((code for code in _WORST_FIRST if code in found), ExitCode.OK)
-
-
-def _numbered_folder(options: StressOptions, number: int) -> str | None:
-    return None if options.run_dir is None else f"{options.run_dir}-{number}"

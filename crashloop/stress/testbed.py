@@ -197,7 +197,9 @@ def site(
         label = run_name(run.root.absolute())
         if cluster is None:
             version, nodes = plan.kubernetes_version, plan.requests
-            request = ClusterRequest(name=label, kubernetes_version=version, nodes=nodes, existing=existing)
+            request = ClusterRequest(
+                name=label, kubernetes_version=version, nodes=nodes, existing=existing, shortcuts=plan.load.shortcuts
+            )
             own = own_cluster(plan.provider, request, lifeline.raising(), progress, logs=run.logs_dir, keep=keep)
             up = stack.enter_context(own)
         else:
@@ -215,7 +217,7 @@ def site(
         api = KubeApi(up.info.kubeconfig, context=up.info.context)
         stack.callback(api.close)
         run.write(run.cluster_json, up.info)
-        run.write(run.environment_json, read_environment(api.nodes()))
+        run.write(run.environment_json, read_environment(api.nodes(), etcd_disk=up.info.etcd_disk))
 
         def remove(namespace: str) -> None:
             # Wait for it only where the cluster stays.

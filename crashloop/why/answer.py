@@ -20,8 +20,7 @@ from crashloop.stress.pod_template import PodTemplate
 from crashloop.why.causes import Cause, cause_of, killed_by, waits_for
 from crashloop.why.concerns import concerns_of
 from crashloop.words import in_words
-
-Json = dict[str, Any]
+from crashloop.yaml_text import Json
 
 WHY_FORMAT = "crashloop.why/1"
 RESETS = (
@@ -39,6 +38,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """What a node's kubelet is, as far as known."""
 
     version: KubernetesVersion
+    """By whose rules the answer is worked out."""
+    states_version: bool = True
+    """False: nothing says which release the node's kubelet is."""
     gates: dict[str, bool] = {}
     curve: Curve | None = None
     """None: not known."""
@@ -60,7 +62,8 @@ class ContainerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     pod: str
     container: str
     node: str | None
-    kubelet_version: str
+    kubelet_version: str | None
+    """None if nothing says it."""
     restarts: int
     cause: Cause
     last_exit: str
@@ -217,7 +220,7 @@ def _container_answer(
         pod=_name(pod),
         container=container.name,
         node=read.spec.node_name,
-        kubelet_version=str(setting.version),
+        kubelet_version=str(setting.version) if setting.states_version else None,
         restarts=status.restart_count if status else 0,
         cause=cause,
         last_exit=last_exit,

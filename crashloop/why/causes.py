@@ -6,9 +6,8 @@ Source: reasons of k8s.io/kubernetes pkg/kubelet/kuberuntime/kuberuntime_contain
 from collections.abc import Iterable
 from enum import StrEnum
 from signal import Signals
-from typing import Any
 
-Json = dict[str, Any]
+from crashloop.yaml_text import Json
 
 
 class Cause(StrEnum):

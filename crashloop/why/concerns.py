@@ -1,11 +1,10 @@
 """Which findings of docs/findings concern a pod, by its spec and the kubelet's release."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from crashloop.spec.version import KubernetesVersion
-
-Json = dict[str, Any]
+from crashloop.yaml_text import Json
 
 
 class Concern(NamedTuple):

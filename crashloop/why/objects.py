@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
 from crashloop.stress.pod_template import pods_in
-from crashloop.yaml_text import Unreadable, documents, text_of
-
-Json = dict[str, Any]
+from crashloop.yaml_text import Json, Unreadable, documents, text_of
 
 MAX_FILES = 20_000
 _OF_INTEREST = ("pod", "node", "event")
@@ -64,7 +62,7 @@ def read_folder(folder: Path) -> Evidence:
 def evidence_of(documents: Iterable[Any]) -> Evidence:
     """Pods, nodes and Events among objects and lists of them; of a pod that stands there twice the last counts.
 
-    Raises UsageError for a node that is there with kubelets of two versions: its pods may be of either cluster.
+    Raises UsageError if kubelets of two versions have one node name: the files are of two clusters.
     """
     pods: dict[str, Json] = {}
     versions: dict[str, str] = {}

@@ -12,9 +12,8 @@ from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
 from crashloop.kube.objects import SUBDOMAIN
 from crashloop.why.objects import Evidence, at, evidence_of, read_folder, read_text
-from crashloop.yaml_text import Unreadable, text_from, text_of
+from crashloop.yaml_text import Json, Unreadable, text_from, text_of
 
-Json = dict[str, Any]
 _SUFFIXES = (".yaml", ".yml", ".json")
 _REQUIREMENT = r"!?[\w./-]+(?: *(?:==?|!=) *[\w.-]*| +(?:not)?in +\([\w., -]+\))?"
 _SELECTOR = re.compile(rf"{_REQUIREMENT}(?:, *{_REQUIREMENT})*")

@@ -10,6 +10,10 @@ class CompanyFault(Fault):
     # Delays
     RULE_DELAYS_FLAT = "leaves the delay as it is when a rule restarts a container", {"never_grows": "by rule"}
     ON_FAILURE_DELAYS_FLAT = "leaves the delay as it is under OnFailure", {"never_grows": "on failure"}
+    SUCCESS_BY_RULE_DELAYS_FLAT = (
+        "leaves the delay as it is when a rule restarts a container after an exit with 0",
+        {"never_grows": "success by rule"},
+    )
     OOM_DELAYS_FLAT = "leaves the delay as it is when a container ran out of memory", {"never_grows": "out of memory"}
     SECOND_CURVE_FORGOTTEN_AFTER_2_MIN = (
         "forgets the counter 2 minutes after the last start where the curve begins with 1 s",
@@ -21,6 +25,11 @@ class CompanyFault(Fault):
     )
 
     # Rules and policies
+    SEARCHES_VALUES = "finds an exit code in a rule only where the values ascend", {"searches_values": True}
+    NOT_IN_TOGETHER = (
+        "lets NotIn match only what none of a container's rules with NotIn lists",
+        {"not_in_together": True},
+    )
     NOT_IN_UP_TO_127 = "never applies NotIn to exit codes above 127", {"not_in_up_to": 127}
     RULES_END_AT_NOT_IN = "looks at no rule behind one with NotIn", {"rules_end_at_not_in": True}
     KILLS_BY_POD_POLICY = (
@@ -87,6 +96,31 @@ class CompanyFault(Fault):
     PROBE_GRACE_FOR_DELETIONS = (
         "gives a container of a deleted pod the grace period of its probe",
         {"probe_grace": "for every kill"},
+    )
+    NO_HOOK_AFTER_FAILURE = (
+        "runs no preStop hook when it ends a container whose probe has failed",
+        {"runs_hooks": "not after a failure"},
+    )
+    NO_HOOK_AT_DELETION = ("runs no preStop hook when it ends a deleted pod", {"runs_hooks": "not at the end"})
+    HOOK_IN_FIRST_LIFE = (
+        "runs a preStop hook in the first life of a container only",
+        {"runs_hooks": "in the first life"},
+    )
+    SIDECARS_END_AS_DECLARED = (
+        "ends sidecars in the order in which they are declared",
+        {"ends_sidecars": "as declared"},
+    )
+    SIDECARS_END_FIRST = ("ends sidecars before the other containers", {"ends_sidecars": "first"})
+    SIDECARS_END_BESIDE_OTHERS = ("ends sidecars beside the other containers", {"ends_sidecars": "beside others"})
+    RESIZED_HARD = ("ends a container for a resize without asking it to end", {"resizes_hard": True})
+    SILENCE_SUCCEEDS = ("takes a request over HTTP that nobody answers for a success", {"silence_succeeds": True})
+    HTTP_IN_FIRST_LIFE = (
+        "asks probes over HTTP in the first life of a container only",
+        {"http_in_first_life": True},
+    )
+    PERIOD_OF_FIRST_PROBE = (
+        "asks each probe of a container with the period of the first",
+        {"periods": "of the first"},
     )
     HOOK_BESIDE_GRACE = (
         "does not take the time of a preStop hook off the grace period",

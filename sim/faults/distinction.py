@@ -155,3 +155,66 @@ class DistinctionFault(Fault):
         "states that a pod is not ready once a container of it has restarted",
         {"ready_condition": "never again"},
     )
+
+    # What meets something else
+    TRIGGERS_TOGETHER_TWICE = (
+        "restarts all containers twice when two trigger RestartAllContainers at once",
+        {"triggers_together": "two"},
+    )
+    TRIGGERS_TOGETHER_LOST = (
+        "does not carry RestartAllContainers out when two containers trigger it at once",
+        {"triggers_together": "none"},
+    )
+    SIDECARS_NOT_AWAITED_AFTER_RESET = (
+        "starts what stands behind a sidecar after RestartAllContainers before its startup probe has succeeded",
+        {"sidecars_after_reset": "not awaited"},
+    )
+    SIDECARS_NEVER_STARTED_AFTER_RESET = (
+        "asks the startup probe of a sidecar no more after RestartAllContainers",
+        {"sidecars_after_reset": "never started"},
+    )
+    EPHEMERALS_FAIL_POD = (
+        "states that a pod has failed that has succeeded beside an ephemeral container that has not",
+        {"ephemerals_fail_pod": True},
+    )
+    INITS_SHARE_COUNTER = "counts the restarts of all init containers of a pod together", {"inits_share_counter": True}
+    FIRST_INIT_RETRIED_ONLY = "restarts only the first init container after a failure", {"retries_inits": "first"}
+    HOOKS_NOT_OF_SIDECARS = "runs no postStart hooks of sidecars", {"hooks_of_sidecars": False}
+    STATIC_NOT_PROBED = "asks containers of static pods no probes", {"probes_static": False}
+    RESIZE_AWAITS_DELAYS = (
+        "restarts no container for a resize while another one of its pod crashes",
+        {"resize_meets_delay": "late"},
+    )
+    RESIZE_FORGETS_DELAYS = (
+        "forgets the counters of a pod when a resize restarts one of its containers",
+        {"resize_meets_delay": "forgets"},
+    )
+    NEVER_RUNS_AGAIN_AT_RESTART = (
+        "restarts containers under a policy Never of their own that have failed when it is restarted itself",
+        {"reruns_never_at_restart": True},
+    )
+    DOWN_SIDECARS_HOLD_INIT = (
+        "restarts no init container while a sidecar before it is down",
+        {"down_sidecars_hold": "init"},
+    )
+    DOWN_SIDECARS_HOLD_SIDECARS = (
+        "restarts no sidecar while one before it is down",
+        {"down_sidecars_hold": "sidecars"},
+    )
+    SIDECARS_LEFT_AT_RESTART = (
+        "leaves sidecars dead that had exited when it was restarted itself",
+        {"sidecars_at_restart": "left"},
+    )
+    SIDECARS_COUNTED_ANEW_AT_RESTART = (
+        "states restartCounts of sidecars from 0 on once it was restarted itself",
+        {"sidecars_at_restart": "counted anew"},
+    )
+    RESETS_AFTER_START_UP_ONLY = (
+        "does not carry RestartAllContainers out for a sidecar before a regular container has run",
+        {"resets_before_start_up": False},
+    )
+    SIDECARS_READY_UNPROBED = (
+        "states that a sidecar that runs is ready, whatever its probes say",
+        {"sidecars_ready_unprobed": True},
+    )
+    EXIT_137_GROWS_TWICE = "takes two steps of the delay after an exit with 137", {"grows_twice": "exit code 137"}

@@ -156,6 +156,17 @@ class StatementFault(Fault):
         "names the first generation of a pod's spec again once a container was restarted",
         {"generation_named": "until a restart"},
     )
+    GENERATION_LESS_IN_DELAYS = (
+        "names the generation before while a container waits for its delay",
+        {"generation_named": "less in delays"},
+    )
+    GENERATION_GOES_AT_END = (
+        "names no generation in the last status of a deleted pod",
+        {"generation_named": "none at the end"},
+    )
+    LISTS_BY_START = "lists the container that has started last first", {"lists_by_start": True}
+    TRANSITION_STAYS = "never moves lastTransitionTime of Ready", {"transition_time": "first"}
+    TRANSITION_MOVES = "moves lastTransitionTime of Ready with each status", {"transition_time": "now"}
 
 
 class MetricsFault(Fault):

@@ -190,14 +190,15 @@ FAILS_THEN_SUCCEEDS = ending(
     "on-failure-until-success",
     init(HOLDS, name="sidecar", policy=ALWAYS),
     app(runs((1, 1), (1, 1), (1, 0))),
+    Container(name="debug", kind=ContainerKind.EPHEMERAL, program=runs((0, 1))),
     pod=ON_FAILURE,
     exits={"app": 3},
     phase="Succeeded",
 )
-"""The sidecar is ended with the pod, which that makes no failure."""
+"""The sidecar is ended with the pod, and an ephemeral container fails: neither makes it a failure."""
 SIDECAR = restarting(
     "crashing-sidecar",
-    init(exits_with(1, times=4), name="sidecar", policy=ALWAYS),
+    msgspec.structs.replace(init(exits_with(1, after_s=3.0, times=4), name="sidecar", policy=ALWAYS), post_start=True),
     app(HOLDS),
     pod=ALWAYS,
     restarts={"sidecar": 4},
@@ -205,11 +206,13 @@ SIDECAR = restarting(
 INIT = restarting(
     "crashing-init",
     init(runs((1, 1), (1, 1), (1, 1), (1, 1), (1, 0))),
+    init(runs((0, 1), (0, 1), (0, 0)), name="second"),
     app(HOLDS),
     pod=ALWAYS,
-    restarts={"setup": 4},
+    restarts={"setup": 4, "second": 2},
     phase="Running",
 )
+"""Each of its init containers has delays of its own."""
 
 # Restarts by rule.
 IN_MATCHES = restarting(
@@ -224,9 +227,13 @@ IN_SEVERAL = restarting(
     pod=NEVER,
     restarts={"app": 3},
 )
-IN_EXIT_0 = restarting(
-    "in-exit-0", app(exits_with(0, times=3), policy=NEVER, rules=(restart_in(0),)), pod=NEVER, restarts={"app": 3}
+IN_EXIT_0 = msgspec.structs.replace(
+    restarting(
+        "in-exit-0", app(exits_with(0, times=3), policy=NEVER, rules=(restart_in(0),)), pod=NEVER, restarts={"app": 3}
+    ),
+    profile="reduced-decay",
 )
+"""Its delays grow."""
 ON_FAILURE_AND_EXIT_0 = restarting(
     "on-failure-and-exit-0",
     app(runs((1, 0), (1, 1), (1, 0)), policy=ON_FAILURE, rules=(restart_in(0),)),
@@ -242,15 +249,17 @@ KUBELET_RESTARTED = PodScenario(
         containers=(
             init(runs((0, 0))),
             init(HOLDS, name="sidecar", policy=ALWAYS),
+            init(exits_with(1, times=4), name="crashing-sidecar", policy=ALWAYS),
             app(HOLDS),
             app(runs((0, 0)), name="done"),
+            app(runs((0, 1)), name="failed", policy=NEVER),
             app(exits_with(1, times=4), name="crashing"),
             app(exits_with(0, times=4), name="by-rule", policy=NEVER, rules=(restart_in(0),)),
             app(runs((1, 1), (28, 1)), name="lately", policy=ALWAYS),
         ),
         restart_policy=ON_FAILURE,
     ),
-    until=Until(restarts={"crashing": 4, "by-rule": 4, "lately": 2}, at_most_s=QUICK_WATCH_S),
+    until=Until(restarts={"crashing-sidecar": 4, "crashing": 4, "by-rule": 4, "lately": 2}, at_most_s=QUICK_WATCH_S),
     mode=Mode.ANNOTATED,
     interventions=(after_restart(2, InterventionKind.RESTART_KUBELET, of="crashing", after_s=1.0),),
 )

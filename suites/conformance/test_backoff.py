@@ -41,7 +41,7 @@ def looked_at_when_almost_due(maximum_s: int, *, restarts: int) -> PodScenario:
 @requirement("BACKOFF-2")
 def test_no_restart_comes_at_a_look_just_before_its_delay_has_passed() -> Iterator[Scenario]:
     yield looked_at_when_almost_due(1, restarts=20)
-    yield looked_at_when_almost_due(2, restarts=16)
+    yield looked_at_when_almost_due(2, restarts=10)
 
 
 def left_alone_at_32_s() -> PodScenario:

@@ -35,7 +35,7 @@ def test_the_fastest_first_restarts_come_at_once() -> Comparison:
         COMPLETING,
         THREE_AT_THE_MAXIMUM,
         looked_at_when_almost_due(1, restarts=20),
-        looked_at_when_almost_due(2, restarts=16),
+        looked_at_when_almost_due(2, restarts=10),
     )
 
 

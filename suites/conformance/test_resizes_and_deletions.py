@@ -2,37 +2,44 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Pod, RestartRule, restart_in
-from crashloop.spec.program import HOLDS
+from crashloop.spec.program import HOLDS, exits_with
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, app, at
+from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app, at
 
 TERMINATED = 143
 RULES = {"with-rules": (restart_in(TERMINATED),), "without-rules": ()}
-NEIGHBOURS = {"with-rules": (app(HOLDS, name="neighbour", policy=NEVER),), "without-rules": ()}
+NEIGHBOURS = {
+    "with-rules": (app(HOLDS, name="neighbour", policy=NEVER),),
+    "without-rules": (app(exits_with(1, after_s=4.0, times=7), name="crashing"),),
+}
 
 
 def resized(name: str, rules: tuple[RestartRule, ...], *neighbours: Container) -> PodScenario:
-    """A container that a resize of its CPU restarts once, beside others that are resized as well and run on."""
+    """A container that a resize of its CPU restarts once, beside another that is resized and runs on, or that crashes."""
     container = Container(program=HOLDS, restart_policy=ON_FAILURE, rules=rules, restarts_on_resize=True)
-    containers = (container, *neighbours)
+    crashing = {each.name: 7 for each in neighbours if each.program.exits}
+    holding = [each for each in (container, *neighbours) if not each.program.exits]
     return PodScenario(
         name=f"resized-{name}",
         profile="max-2s",
-        pod=Pod(containers=containers),
-        until=Until(restarts={"app": 1}, quiet_s=10, at_most_s=60),
-        interventions=tuple(at(8, InterventionKind.RESIZE, container=each.name, cpu="20m") for each in containers),
+        pod=Pod(containers=(container, *neighbours)),
+        until=Until(restarts={"app": 1} | crashing, quiet_s=10, at_most_s=QUICK_WATCH_S),
+        interventions=tuple(at(8, InterventionKind.RESIZE, container=each.name, cpu="20m") for each in holding),
     )
 
 
 def deleted(name: str, rules: tuple[RestartRule, ...]) -> PodScenario:
-    """A pod that is deleted, and watched for long enough to see that nothing starts again."""
+    """A pod that is deleted, and watched for long enough to see that nothing starts again; with rules it has a preStop hook."""
+    container = msgspec.structs.replace(app(HOLDS, policy=NEVER, rules=rules), pre_stop_s=1 if rules else 0)
     return PodScenario(
         name=f"deleted-{name}",
         profile="max-2s",
-        pod=Pod(containers=(app(HOLDS, policy=NEVER, rules=rules),), restart_policy=NEVER),
+        pod=Pod(containers=(container,), restart_policy=NEVER),
         until=Until(at_least_s=76),
         interventions=(at(8, InterventionKind.DELETE_POD),),
     )

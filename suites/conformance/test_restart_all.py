@@ -7,13 +7,24 @@ import msgspec
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.owner import StaticPod
 from crashloop.spec.plan import Comparison, compared
-from crashloop.spec.pod import Action, Container, ContainerKind, Pod, restart_in, restart_not_in
+from crashloop.spec.pod import (
+    Action,
+    Container,
+    ContainerKind,
+    Handler,
+    Pod,
+    Probe,
+    ProbeKind,
+    restart_in,
+    restart_not_in,
+)
 from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
 from suites.conformance.scenarios import ALWAYS, NEVER, QUICK_WATCH_S, app, init, restarting
 from suites.conformance.test_jobs import ALL_AT_ONCE
+from suites.conformance.test_probes import probed
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
 
@@ -28,7 +39,13 @@ def marking(program: Program) -> Program:
 EVERY_KIND = restarting(
     "restart-all-every-kind",
     init(marking(exits_with(0, after_s=0.5, times=2))),
-    init(marking(HOLDS), name="sidecar", policy=ALWAYS),
+    Container(
+        name="sidecar",
+        kind=ContainerKind.INIT,
+        program=marking(HOLDS),
+        restart_policy=ALWAYS,
+        probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFS", handler=Handler.HTTP),),
+    ),
     app(marking(runs((6, 42))), policy=NEVER, rules=RESTART_ALL),
     app(marking(HOLDS), name="worker"),
     app(marking(runs((1, 0))), name="done", policy=NEVER),
@@ -36,16 +53,18 @@ EVERY_KIND = restarting(
     pod=NEVER,
     restarts={"setup": 1, "sidecar": 1, "app": 1, "worker": 1, "done": 1},
 )
-"""A container of each kind, one of them done, when "app" triggers it."""
+"""A container of each kind, one of them done, when "app" triggers it. What is regular waits for the probe of the sidecar."""
 BY_INIT = restarting(
     "restart-all-by-init",
-    init(exits_with(0, times=2), name="first"),
-    init(runs((1, 42), (1, 0)), policy=NEVER, rules=RESTART_ALL),
+    init(exits_with(0, times=3), name="first"),
+    init(runs((1, 42)), name="sidecar", policy=ALWAYS, rules=RESTART_ALL),
+    init(runs((4, 0), (1, 42), (1, 0)), policy=NEVER, rules=RESTART_ALL),
     app(HOLDS),
     pod=NEVER,
-    restarts={"first": 1, "setup": 1},
+    restarts={"first": 2, "sidecar": 2, "setup": 2},
     phase="Running",
 )
+"""A sidecar triggers it while the init container behind it runs, then that one."""
 BY_SIDECAR = restarting(
     "restart-all-by-sidecar",
     init(runs((4, 42)), name="sidecar", policy=ALWAYS, rules=RESTART_ALL),
@@ -108,7 +127,7 @@ BESIDE_A_DELAY = PodScenario(
 """It waits for 10 s from about 2 s on, and the rule applies at 6 s."""
 OVER_KUBELET_RESTARTS = PodScenario(
     name="restart-all-over-kubelet-restarts",
-    profile="max-11s",
+    profile="max-10s",
     pod=Pod(
         containers=(
             init(exits_with(0, after_s=6.0, times=3)),
@@ -131,13 +150,15 @@ IN_A_STATIC_POD = PodScenario(
     pod=Pod(
         containers=(
             init(exits_with(0, after_s=2.0, times=2)),
-            app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL),
-            app(HOLDS, name="neighbour"),
+            app(runs((12, 42)), policy=NEVER, rules=RESTART_ALL),
+            app(runs((11.9, 42)), name="neighbour", policy=NEVER, rules=RESTART_ALL),
+            Container(name="probed", restart_policy=ALWAYS, probes=(Probe(pattern="FFSFFF", handler=Handler.HTTP),)),
         ),
         restart_policy=NEVER,
     ),
-    until=Until(restarts={"setup": 1, "app": 1, "neighbour": 1}, at_most_s=QUICK_WATCH_S),
+    until=Until(restarts={"setup": 1, "app": 1, "neighbour": 1, "probed": 2}, at_most_s=QUICK_WATCH_S),
 )
+"""Two of its containers trigger it at the same time, which is one restart of all. A probe kills another one before."""
 WHILE_THE_POD_ENDS = PodScenario(
     name="exits-while-the-pod-ends",
     profile="max-2s",
@@ -167,6 +188,11 @@ def test_every_init_sidecar_and_regular_container_starts_again() -> Iterator[Sce
     yield IN_A_STATIC_POD
 
 
+@requirement("PROBE-2")
+def test_a_liveness_probe_restarts_a_container_of_a_static_pod() -> Scenario:
+    return IN_A_STATIC_POD
+
+
 @requirement("RAC-2")
 def test_pod_sandbox_address_and_volumes_are_kept() -> Scenario:
     return EVERY_KIND
@@ -178,6 +204,11 @@ def test_init_containers_run_again_first() -> Iterator[Scenario]:
     yield BY_INIT
     yield OVER_KUBELET_RESTARTS
     yield IN_A_STATIC_POD
+
+
+@requirement("RAC-23")
+def test_the_startup_probe_of_a_sidecar_runs_again() -> Scenario:
+    return EVERY_KIND
 
 
 @requirement("RAC-4")
@@ -264,6 +295,34 @@ def test_restarts_wait_as_any_other() -> Scenario:
 @requirement("X-4")
 def test_a_rule_applies_to_an_exit_with_0() -> Scenario:
     return ON_EXIT_0
+
+
+@requirement("X-5")
+def test_probes_go_on_after_restart_all_containers() -> Iterator[Scenario]:
+    """In the first, the readiness probe of "shy" ticks between its exit and the restart, and its startup probe does not."""
+    source = app(runs((6, 42)), policy=NEVER, rules=RESTART_ALL)
+    shy = Container(
+        name="shy",
+        program=runs((2, 0)),
+        restart_policy=NEVER,
+        probes=(
+            Probe(kind=ProbeKind.STARTUP, pattern="SSS", period_s=10),
+            Probe(kind=ProbeKind.READINESS, pattern="FFF", handler=Handler.HTTP),
+        ),
+    )
+    yield probed(
+        "restart-all-probes", source, shy, restarts={"app": 1, "shy": 1}, pod=NEVER, at_least_s=40, at_most_s=60
+    )
+    ready = Probe(kind=ProbeKind.READINESS, pattern="SSS", period_s=10)
+    yield probed(
+        "restart-all-probes-behind-another",
+        Container(name="steady", probes=(ready,), restart_policy=NEVER),
+        msgspec.structs.replace(shy, probes=shy.probes[1:]),
+        source,
+        restarts={"app": 1, "shy": 1, "steady": 1},
+        pod=NEVER,
+        at_least_s=30,
+    )
 
 
 WITHOUT_GRACE = PodScenario(

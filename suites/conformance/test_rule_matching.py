@@ -10,7 +10,7 @@ from suites.conformance.scenarios import NEVER, app, restarting
 
 SECOND_RULE = restarting(
     "second-rule-matches",
-    app(runs((1, 42), (1, 3), (1, 42)), policy=NEVER, rules=(restart_in(3), restart_in(42))),
+    app(runs((1, 42), (1, 3), (1, 42)), policy=NEVER, rules=(restart_in(99, 3), restart_in(42))),
     pod=NEVER,
     restarts={"app": 3},
 )
@@ -22,7 +22,7 @@ NOT_IN_WITHOUT_0 = restarting(
 )
 NOT_IN_BEFORE_IN = restarting(
     "not-in-before-in",
-    app(runs((1, 143), (1, 42)), policy=NEVER, rules=(restart_not_in(42), restart_in(42))),
+    app(runs((1, 143), (1, 42)), policy=NEVER, rules=(restart_not_in(42, 143), restart_not_in(42), restart_in(42))),
     pod=NEVER,
     restarts={"app": 2},
 )

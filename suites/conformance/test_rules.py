@@ -246,7 +246,7 @@ def test_what_has_succeeded_stays_so_on_a_node_that_it_could_not_run_on_any_more
     """kubernetes/kubernetes#126341."""
     return PodScenario(
         name="done-on-another-node",
-        profile="max-1s",
+        profile="stock",
         pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
         until=Until(phase="Succeeded", at_least_s=24.0, at_most_s=QUICK_WATCH_S),
         by_scheduler=True,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, Pod, RestartPolicy, restart_in
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy, restart_in
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -118,6 +118,16 @@ WITHOUT_A_KUBELET = msgspec.structs.replace(
     ),
 )
 """As by a reboot of the node: the kubelet finds a pod without its sandbox."""
+SLOW = Container(
+    name="sidecar",
+    kind=ContainerKind.INIT,
+    restart_policy=ALWAYS,
+    probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFFFS" + 40 * "S", failure_threshold=5),),
+)
+BEHIND_A_SLOW_SIDECAR = msgspec.structs.replace(
+    anew("sandbox-killed-behind-slow-sidecar", SLOW), interventions=(at(14, InterventionKind.KILL_SANDBOX),)
+)
+"""No init container but the sidecar, which takes 4 s to start in each sandbox (kubernetes/kubernetes#127793)."""
 BEHIND_FAILING_INIT = anew(
     "sandbox-killed-behind-failing-init",
     init(runs((1, 0), (1, 1), (1, 0))),
@@ -129,6 +139,7 @@ BEHIND_FAILING_INIT = anew(
 def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
     yield BEHIND_INIT
     yield BEHIND_A_SIDECAR
+    yield BEHIND_A_SLOW_SIDECAR
     yield BEHIND_FAILING_INIT
     yield WITHOUT_A_KUBELET
 
@@ -137,5 +148,6 @@ def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
 def test_another_sandbox_starts_its_containers_in_their_order() -> Iterator[Scenario]:
     yield BEHIND_INIT
     yield BEHIND_A_SIDECAR
+    yield BEHIND_A_SLOW_SIDECAR
     yield BEHIND_FAILING_INIT
     yield WITHOUT_A_KUBELET

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -11,30 +11,35 @@ from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, app, growing
 ONE, OTHER, THIRD = map(long_name, "abc")
 THREE_AT_THE_MAXIMUM = restarting(
     "three-containers-at-the-maximum",
-    app(exits_with(1, times=4), name=ONE),
-    app(exits_with(1, times=4), name=OTHER),
-    app(exits_with(1, times=3), name=THIRD),
+    app(exits_with(1, times=3), name=ONE),
+    app(exits_with(1, times=3), name=OTHER),
+    app(exits_with(1, times=2), name=THIRD),
     pod=ALWAYS,
-    restarts={ONE: 4, OTHER: 4, THIRD: 3},
+    restarts={ONE: 3, OTHER: 3, THIRD: 2},
 )
 GROWING_SIDECAR = growing(
     "growing-sidecar",
     init(exits_with(1, times=5), name="sidecar", policy=ALWAYS),
-    app(runs((6, 1), *[(1, 1)] * 4)),
+    init(exits_with(1, after_s=2, times=4), name="other", policy=ALWAYS),
+    app(runs((6, 1), (1, 137), (1, 143), (1, 255), (1, 2))),
     pod=ALWAYS,
-    restarts={"sidecar": 5, "app": 4},
+    restarts={"sidecar": 5, "other": 4, "app": 4},
     phase="Running",
 )
-"""Its application climbs as well, some seconds behind it, so that each waits while the other exits."""
+"""Another sidecar and its application climb as well, some seconds behind it, so that each waits while the others exit."""
 GROWING_INIT = growing(
     "growing-init",
+    init(runs((3, 1), *[(0, 1)] * 4), name="sidecar", policy=ALWAYS),
     init(runs(*[(1, 1)] * 5, (1, 0))),
     app(exits_with(1, times=1)),
     pod=ON_FAILURE,
-    restarts={"setup": 5, "app": 1},
+    restarts={"sidecar": 5, "setup": 5, "app": 1},
     phase="Running",
 )
-"""Its application stands at the same place among its own kind, and begins with a counter of its own."""
+"""It is due while the sidecar before it waits.
+
+Its application stands at the same place among its own kind, and begins with a counter of its own.
+"""
 SIDECAR_UNDER_NEVER = restarting(
     "sidecar-of-a-never-pod",
     Container(
@@ -42,7 +47,9 @@ SIDECAR_UNDER_NEVER = restarting(
         kind=ContainerKind.INIT,
         program=exits_with(1, after_s=7, times=3),
         restart_policy=ALWAYS,
-        probes=(Probe(kind=ProbeKind.STARTUP, pattern=10 * "F" + 40 * "S", failure_threshold=50),),
+        probes=(
+            Probe(kind=ProbeKind.STARTUP, pattern=10 * "F" + 40 * "S", failure_threshold=50, handler=Handler.HTTP),
+        ),
     ),
     app(HOLDS),
     pod=NEVER,

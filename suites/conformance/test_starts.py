@@ -6,11 +6,12 @@ import msgspec
 
 from crashloop.spec.dependency import ConfigKind, ConfigObject, Variable
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, hook_fails, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, ON_FAILURE, app, at, ending, init
+from suites.conformance import scenarios as the
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, app, at, ending, init
 from suites.conformance.test_programs import TASKS
 
 SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
@@ -85,6 +86,18 @@ IN_ANOTHER_SANDBOX = PodScenario(
     ),
 )
 """The sandbox is killed after one container has succeeded, and before the other has been created."""
+FIRST_IN_ANOTHER_SANDBOX = PodScenario(
+    name="object-comes-to-another-sandbox-under-never",
+    profile="max-2s",
+    pod=Pod(containers=(Container(program=runs((2, 0)), env=(GREETING,)),), restart_policy=NEVER),
+    until=Until(phase="Succeeded", at_most_s=QUICK_WATCH_S),
+    objects=NEVER_RAN.objects,
+    interventions=(
+        at(6, InterventionKind.KILL_SANDBOX),
+        on_settings(InterventionKind.CREATE_OBJECT, Trigger(after_s=14)),
+    ),
+)
+"""No container has been created when the sandbox is killed (kubernetes/kubernetes#79398)."""
 BESIDE_A_DELAY = PodScenario(
     name="object-comes-during-a-delay-stock",
     profile="stock",
@@ -120,13 +133,22 @@ DELETED = PodScenario(
             Container(
                 name="sidecar", kind=ContainerKind.INIT, program=Program(), restart_policy=ALWAYS, exit_code_on_term=5
             ),
-            Container(name="web", exit_code_on_term=7),
+            Container(
+                name="proxy", kind=ContainerKind.INIT, program=Program(), restart_policy=ALWAYS, exit_code_on_term=6
+            ),
+            Container(name="web", exit_code_on_term=7, pre_stop_s=1),
             Container(name="api", exit_code_on_term=0),
-        )
+        ),
+        grace_s=10,
     ),
     until=Until(at_least_s=25),
     interventions=(at(12, InterventionKind.DELETE_POD),),
 )
+
+
+@requirement("OVH-2")
+def test_the_hook_of_a_sidecar_runs_at_every_start() -> Scenario:
+    return the.SIDECAR
 
 
 @requirement("OVH-2")
@@ -189,7 +211,7 @@ def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
     )
     yield PodScenario(
         name="deleted-by-force-without-a-runtime",
-        profile="max-4s",
+        profile="reduced-decay-max-4s",
         pod=Pod(containers=(app(HOLDS), stubborn), grace_s=10),
         until=Until(at_least_s=56),
         interventions=(
@@ -198,7 +220,7 @@ def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
             at(13, InterventionKind.RESTART_RUNTIME),
         ),
     )
-    starting = Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99)
+    starting = Probe(kind=ProbeKind.STARTUP, pattern=99 * "F", failure_threshold=99, handler=Handler.HTTP)
     sidecar = Container(name="first", kind=ContainerKind.INIT, restart_policy=ALWAYS, probes=(starting,))
     yield PodScenario(
         name="deleted-in-its-initialisation",
@@ -218,6 +240,7 @@ def test_containers_start_in_their_order() -> Scenario:
 def test_a_container_that_has_never_run_is_not_delayed() -> Iterator[Scenario]:
     yield NEVER_RAN
     yield IN_ANOTHER_SANDBOX
+    yield FIRST_IN_ANOTHER_SANDBOX
 
 
 @requirement("OVH-15")

@@ -16,8 +16,8 @@ def test_a_static_pod_follows_the_curve_and_is_shown_again() -> Scenario:
         name="static-pod",
         profile="reduced-decay-max-4s",
         owner=StaticPod(),
-        pod=Pod(containers=(app(exits_with(1, times=6)),)),
-        until=Until(restarts={"app": 6}, at_least_s=60.0, at_most_s=QUICK_WATCH_S),
+        pod=Pod(containers=(app(exits_with(1, times=5)),)),
+        until=Until(restarts={"app": 5}, at_least_s=60.0, at_most_s=QUICK_WATCH_S),
         interventions=(deletion,),
     )
 
@@ -53,7 +53,7 @@ def test_a_static_pod_runs_on_over_a_restart_of_the_kubelet_when_its_init_contai
     """kubernetes/kubernetes#108537."""
     return PodScenario(
         name="kubelet-restarted-beside-a-forgotten-init",
-        profile="max-gate-off",
+        profile="reduced-decay",
         owner=StaticPod(),
         pod=Pod(containers=(init(runs((0, 0))), app(HOLDS))),
         until=Until(at_least_s=30, at_most_s=QUICK_WATCH_S),
@@ -69,7 +69,7 @@ def test_a_static_pod_that_has_lost_its_sandbox_with_the_kubelet_goes_on() -> Sc
     """All its containers have ended when the kubelet comes back (kubernetes/kubernetes#107733)."""
     return PodScenario(
         name="sandbox-lost-with-the-kubelet",
-        profile="max-11s",
+        profile="stock",
         owner=StaticPod(),
         pod=Pod(containers=(app(exits_with(1, times=3)),)),
         until=Until(restarts={"app": 3}, at_most_s=QUICK_WATCH_S),

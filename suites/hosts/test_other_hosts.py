@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from crashloop.settings import resolve_settings
 from crashloop.verdict import ExitCode
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +22,7 @@ STATE = "/var/lib/crashloop-host"
 KILLS_FOR_MEMORY = "RULES-32"
 """The shortest of the requirements that touch the host."""
 ENDS_WITHIN_S = 400.0
+CACHE = resolve_settings().paths.cache_dir.resolve()
 OTHER_NETWORK = "exec unshare --net sh -ec 'ip link set lo up; {}; exec \"$@\"' sh"
 HOSTS = {
     "noexec /tmp": (
@@ -41,6 +43,46 @@ HOSTS = {
     "one CPU": "exec taskset --cpu-list 0",
     "umask 077": "umask 077",
     "few open files": "ulimit -n 1024",
+    "low limits and priority": "exec prlimit --nofile=256 --stack=262144 --memlock=0 --sigpending=10 --core=0 nice -n 5",
+    "settings of other programs": (
+        "export HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 ALL_PROXY=socks5://127.0.0.1:9 KUBECONFIG=/none "
+        "KUBERNETES_SERVICE_HOST=192.0.2.1 KUBERNETES_SERVICE_PORT=443 ETCD_NAME=mine ETCD_CONFIG_FILE=/none ETCD_AUTO_TLS=true "
+        "CONTAINERD_NAMESPACE=moby CONTAINERD_ADDRESS=/run/none CONTAINERD_SNAPSHOTTER=native NOTIFY_SOCKET=/none LISTEN_FDS=1"
+    ),
+    "odd folders, time zone and encoding": (
+        f"export TMPDIR=/none TZ=:/none LC_ALL=C CRASHLOOP_CACHE_DIR={CACHE}; "
+        'mkdir home "$(printf \'caf\\303\\251 "x\')"; mount -t tmpfs -o ro none home; export HOME=$PWD/home; cd caf*'
+    ),
+    "read-only /tmp, few files in /etc, no users": (
+        f"mkdir kept etc; mount --rbind {ROOT} kept; mount -t tmpfs none /tmp; mkdir -p {ROOT}; mount --rbind kept {ROOT}; "
+        "mount -o remount,ro /tmp; cp -a /etc/. etc; cd etc; rm -f passwd group hosts hostname machine-id resolv.conf; "
+        "mount --rbind . /etc; cd .."
+    ),
+    "swap on": (
+        "printf 'Filename Type Size Used Priority\\n/dev/sda2 partition 8388604 0 -2\\n' >swaps; mount --bind swaps /proc/swaps"
+    ),
+    "a company's network": OTHER_NETWORK.format(
+        "ip link add one type veth peer two; ip link set two up; ip link set one up; ip address add 10.0.0.3/10 dev one; "
+        "ip route add default via 10.0.0.1 table 77; ip route add unreachable 10.64.0.0/10; "
+        "ip rule add prio 40000 from all lookup 77"
+    ),
+    "a process namespace of its own": "exec unshare --pid --fork --mount-proc",
+}
+
+REFUSED = {
+    "a routing rule before the main table": (
+        OTHER_NETWORK.format(
+            "ip link add one type veth peer two; ip link set two up; ip link set one up; ip address add 192.168.0.3/24 dev one; "
+            "ip route add default via 192.168.0.1 table 77; ip rule add prio 5 from all lookup 77"
+        ),
+        ExitCode.ERROR,
+        "lookup main priority 1",
+    ),
+    "a folder whose name is not in UTF-8": (
+        "mkdir \"$(printf 'caf\\351')\"; cd caf*",
+        ExitCode.USAGE,
+        "its path is not in UTF-8; name another by --run-dir",
+    ),
 }
 
 
@@ -53,18 +95,29 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(STATE)
 
 
-@pytest.mark.parametrize("plant", HOSTS.values(), ids=HOSTS)
-def test_a_run_ends_as_on_the_usual_host(folder: Path, plant: str) -> None:
+def ended(folder: Path, plant: str) -> tuple[int, str]:
+    """A run of one requirement on that host: its exit code, and the end of what it printed."""
     run = f'"{CRASHLOOP}" run -q --requirement {KILLS_FOR_MEMORY} --run-dir run'
-    script = f"{plant} {run}" if plant.startswith("exec ") else f"{plant}; exec {run}"
+    script = f"{plant} {run}" if "; exec " in f"; {plant}" else f"{plant}; exec {run}"
     words = ("unshare", "--mount", "--propagation=private", "sh", "-ec", script)
     environment = os.environ | {"CRASHLOOP_STATE_DIR": STATE}
     with (folder / "log").open("wb") as log:
-        ended = subprocess.run(
+        process = subprocess.run(
             words, cwd=folder, env=environment, stdout=log, stderr=log, timeout=ENDS_WITHIN_S, check=False
         )
+    assert [left.name for left in Path(STATE).glob("*")] == []
+    return process.returncode, (folder / "log").read_text(errors="replace")[-4000:]
+
+
+@pytest.mark.parametrize("plant", HOSTS.values(), ids=HOSTS)
+def test_a_run_ends_as_on_the_usual_host(folder: Path, plant: str) -> None:
+    code, printed = ended(folder, plant)
     # Whether anything was late is the business of a busy host.
-    assert ended.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), (folder / "log").read_text(errors="replace")[
-        -4000:
-    ]
-    assert [folder.name for folder in Path(STATE).glob("clusters/*")] == []
+    assert code in (ExitCode.OK, ExitCode.INCONCLUSIVE), printed
+
+
+@pytest.mark.parametrize(("plant", "expected", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_work_is_refused_in_one_sentence(folder: Path, plant: str, expected: int, sentence: str) -> None:
+    code, printed = ended(folder, plant)
+    assert code == expected, printed
+    assert sentence in printed

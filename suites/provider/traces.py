@@ -53,7 +53,10 @@ def _others(store: ClusterStore, of: str) -> set[str]:
 
 
 def _processes() -> Iterator[str]:
-    """Processes with our mark, in a cgroup of ours, or in this process's cgroup but not in its network namespace."""
+    """Processes with our mark, in a cgroup of ours, or in this process's cgroup but not in its network namespace.
+
+    Of the last, those that another program of this host has started, and still waits for, are not ours.
+    """
     own_network = Path("/proc/self/ns/net").stat().st_ino
     own_cgroup = Path("/proc/self/cgroup").read_text()
     for process in psutil.process_iter():
@@ -63,10 +66,12 @@ def _processes() -> Iterator[str]:
             )
             cgroups = Path(f"/proc/{process.pid}/cgroup").read_text()
             elsewhere = Path(f"/proc/{process.pid}/ns/net").stat().st_ino != own_network
-        except OSError:
+            parents = [parent.pid for parent in process.parents()]
+        except (OSError, psutil.NoSuchProcess):
             continue
         cgroup = re.search(r"/crashloop/\S*", cgroups)
-        if mark or cgroup or (elsewhere and cgroups == own_cgroup):
+        ours = parents[:1] == [1] or os.getpid() in parents
+        if mark or cgroup or (elsewhere and cgroups == own_cgroup and ours):
             yield f"process {process.pid} {process.name()} {mark and mark[0]} {cgroup and cgroup[0]}"
 
 

@@ -92,6 +92,12 @@ def random_seed(pytestconfig: pytest.Config) -> int:
 
 
 @pytest.fixture
+def share(whole: bool, random_seed: int) -> proof.Share:
+    """What this run tries of cases that are proven by the record in tools/proven_sources.sha256."""
+    return lambda cases: cases if whole else proof.share_of(cases, random_seed)
+
+
+@pytest.fixture
 def seeds(pytestconfig: pytest.Config) -> range:
     """What to add to the seed of each pod of the suite."""
     return range(int(pytestconfig.getoption(_SEEDS)))

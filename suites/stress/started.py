@@ -17,6 +17,7 @@ from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import SloVerdict
 from crashloop.stress.assignment import WORKER_VARIABLE
 from crashloop.stress.folder import StressDir, published_stress
+from crashloop.stress.generator import LOCUSTFILE
 from crashloop.verdict import Outcome
 from crashloop.waiting import wait_until
 
@@ -61,7 +62,7 @@ class Running:
         return next(
             each
             for each in psutil.Process(self.process.pid).children(recursive=True)
-            if "locust" in each.cmdline() and wanted <= each.environ().items()
+            if str(LOCUSTFILE) in each.cmdline() and wanted <= each.environ().items()
         )
 
     def ended(self) -> StressResults:

@@ -11,8 +11,7 @@ import pytest
 
 from crashloop.cluster.images import PROGRAM_IMAGE
 from crashloop.kube.client import KubeApi
-from crashloop.stress.assignment import WORKERS, Operation, WorkerLine
-from crashloop.stress.folder import read_jsonl
+from crashloop.stress.assignment import WORKERS, Operation, WorkerLine, read_jsonl
 from crashloop.verdict import ExitCode
 from suites.provider.conftest import Kit, node
 from suites.provider.traces import left_since, traces

@@ -1,11 +1,11 @@
-"""A load in steps is run again between the step that keeps every SLO and the one that breaks one."""
+"""A load in steps names those between the step that keeps every SLO and the one that breaks one, for a further run."""
 
 from pathlib import Path
 
-from crashloop.stress.folder import StressDir, published_stress
 from crashloop.verdict import ExitCode, Outcome
 from suites.stress.started import left_on_host, started, verdict
 
+NARROWER = ["2 pods", "4 pods", "5 pods", "6 pods", "8 pods"]
 MOST = 2.2
 """Restarts per second: four pods at a maximum of 1 s make about two."""
 SLO = f"""
@@ -33,18 +33,20 @@ slos: {{files: [{slo}]}}
 """
 
 
-def test_the_second_run_has_the_steps_that_the_first_one_names(tmp_path: Path) -> None:
+def test_the_verdict_names_the_steps_of_a_run_that_narrows_it(tmp_path: Path) -> None:
     slo, profile = tmp_path / "slo.yaml", tmp_path / "steps.yaml"
     slo.write_text(SLO, encoding="utf-8")
     profile.write_text(PROFILE.format(slo=slo), encoding="utf-8")
-    with started(str(profile.with_suffix("")), tmp_path, "--narrow", "1") as running:
-        first = running.ended()
-    second = published_stress(StressDir(running.run.root.with_name("run-2")))
-    assert running.process.returncode == ExitCode.OK
-    assert verdict(first, "highest-rate").narrower == (2, 4, 5, 6, 8)
-    assert [each.mix for each in second.stages] == ["2 pods", "4 pods", "5 pods", "6 pods", "8 pods"]
-    found = verdict(second, "highest-rate")
-    assert found.outcome is Outcome.PASS, found
-    assert found.value is not None
-    assert 0.5 < found.value <= MOST
-    assert left_on_host(running) == []
+    for steps, mixes in (((), ["1 pods", "2 pods", "8 pods"]), (("--steps", "2,4,5,6,8"), NARROWER)):
+        folder = tmp_path / f"{len(mixes)} steps"
+        folder.mkdir()
+        with started(str(profile.with_suffix("")), folder, *steps) as running:
+            results = running.ended()
+        found = verdict(results, "highest-rate")
+        assert running.process.returncode == ExitCode.OK
+        assert [each.mix for each in results.stages] == mixes
+        assert found.outcome is Outcome.PASS, found
+        assert steps or found.sentence.endswith("--steps 2,4,5,6,8 narrows it.")
+        assert found.value is not None
+        assert 0.5 < found.value <= MOST
+        assert left_on_host(running) == []

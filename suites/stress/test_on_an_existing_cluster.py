@@ -11,7 +11,8 @@ from crashloop.cluster.images import PROGRAM_IMAGE
 from crashloop.cluster.provider import Cluster
 from crashloop.kube.client import KubeApi
 from crashloop.slo.measurements import Lifecycle
-from crashloop.stress.folder import LIFECYCLES, read_jsonl
+from crashloop.stress.assignment import read_jsonl
+from crashloop.stress.folder import LIFECYCLES
 from suites.provider.conftest import Kit, node
 from suites.stress.started import CHECKS, require_passed, started, verdict
 

@@ -18,7 +18,7 @@ def test_an_installation_has_one_name_and_its_commands(core: Installed) -> None:
     (metadata,) = core.packages.glob("crashloop-*.dist-info")
     files = [line.partition(",")[0] for line in (metadata / "RECORD").read_text().splitlines()]
     assert {file.partition("/")[0] for file in files} == {"crashloop", metadata.name, ".."}
-    commands = {"crashloop", "kubectl-crashloop", "kubetest2-tester-crashloop"}
+    commands = {"crashloop", "kubectl-crashloop"}
     assert {file for file in files if file.startswith("..")} == {f"../../../bin/{name}" for name in commands}
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from crashloop.errors import UsageError
 from crashloop.report.stress.results import SUITE as STRESS
-from crashloop.report.timeline import FROM_CREATION, Timeline, timeline_file
+from crashloop.report.timeline import FROM_CREATION, Timeline
 from crashloop.rundir import RunDir
 from crashloop.stress.folder import StressDir, published_stress
 from tools.findings.cutting import cut
 from tools.findings.pictures import Picture, load_pictures
 from tools.findings.plots import ReportPlot, drawn_plot, load_plots
 from tools.findings.subjects import subjects
+from tools.svg_files import timeline_file
 
 IMAGES = Path(__file__).parents[2] / "docs" / "findings" / "images"
 

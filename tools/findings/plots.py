@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from crashloop.report.chart import chart_file
 from crashloop.report.stress.plots import rows
 from crashloop.report.stress.results import StressResults
+from tools.svg_files import chart_file
 
 PLOTS = Path(__file__).with_name("plots.yaml")
 

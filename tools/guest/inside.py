@@ -5,12 +5,13 @@
 
 import json
 import os
+import stat
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.guest.recipe import OWN, STEPS, Ended, Step
+from tools.guest.recipe import OWN, PLACES, STEPS, Ended, Step
 
 SHARE = Path("/share")
 CGROUPS = Path("/sys/fs/cgroup")
@@ -30,6 +31,39 @@ VOLATILE = (
     "vm/stat_refresh",
 )
 """Below /proc/sys: counters of the kernel."""
+LIMITS = (
+    "cgroup.subtree_control",
+    "cgroup.type",
+    "cpu.max",
+    "cpu.weight",
+    "cpuset.cpus",
+    "io.weight",
+    "memory.max",
+    "pids.max",
+)
+TABLES = (
+    "net/ipv6_route",
+    "net/if_inet6",
+    "net/fib_trie",
+    "sysvipc/msg",
+    "sysvipc/sem",
+    "sysvipc/shm",
+    "swaps",
+    "modules",
+)
+"""Below /proc."""
+OF_OTHERS = (
+    "/dev/pts",
+    "/proc",
+    "/run/log",
+    "/run/systemd",
+    "/run/udev",
+    "/sys",
+    "/var/log",
+    "/var/tmp/bytecode",
+    "/var/lib/systemd",
+)
+"""Folders that systemd, the kernel or Python fill at any time; PLACES are the host's."""
 
 
 def main() -> None:
@@ -59,7 +93,7 @@ def _ended(step: Step) -> Ended:
 
 def _write(name: str) -> None:
     os.sync()
-    found = (*_processes(), *_mounts(), *_cgroups(), *_links(), *_sysctls())
+    found = (*_processes(), *_mounts(), *_cgroups(), *_links(), *_sysctls(), *_files())
     (SHARE / name).write_text("\n".join(sorted(found)) + "\n")
 
 
@@ -87,15 +121,21 @@ def _mounts() -> Iterator[str]:
 
 
 def _cgroups() -> Iterator[str]:
+    yield f"own cgroup {Path('/proc/self/cgroup').read_text().strip()}"
     for folder, _, _ in os.walk(CGROUPS):
-        handed = sorted(Path(folder, "cgroup.subtree_control").read_text().split())
-        yield f"cgroup {folder} hands down {' '.join(handed)}"
+        yield f"cgroup {folder}"
+        for name in LIMITS:
+            if (file := Path(folder, name)).exists():
+                yield f"cgroup {folder} {name} {' '.join(sorted(file.read_text().split()))}"
 
 
 def _links() -> Iterator[str]:
     yield from (f"link {path.name}" for path in Path("/sys/class/net").iterdir())
     for line in Path("/proc/net/route").read_text().splitlines()[1:]:
         yield f"route {' '.join(line.split()[:3])}"
+    for name in TABLES:
+        if (file := Path("/proc", name)).exists():
+            yield from (f"{name} {' '.join(line.split())}" for line in file.read_text().splitlines())
 
 
 def _sysctls() -> Iterator[str]:
@@ -109,6 +149,21 @@ def _sysctls() -> Iterator[str]:
                     yield f"sysctl {known} {' '.join(path.read_text().split())}"
                 except (OSError, UnicodeDecodeError):
                     continue
+
+
+def _files() -> Iterator[str]:
+    """Names, modes, owners and targets, of regular files also the size."""
+    apart = (*OF_OTHERS, *(f"/{place}" for place in PLACES))
+    for folder, folders, names in os.walk("/"):
+        folders[:] = [each for each in folders if str(Path(folder, each)) not in apart]
+        for path in (Path(folder, each) for each in (*folders, *names)):
+            try:
+                seen = path.lstat()
+            except FileNotFoundError:
+                continue
+            size = seen.st_size if stat.S_ISREG(seen.st_mode) else ""
+            target = path.readlink() if path.is_symlink() else ""
+            yield f"file {path} {seen.st_mode:o} {seen.st_uid} {seen.st_gid} {size}{target}"
 
 
 if __name__ == "__main__":

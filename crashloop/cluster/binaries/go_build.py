@@ -230,6 +230,17 @@ def _resolve_module(version: KubernetesVersion, module: Path, *, with_etcd: bool
     _run_go(["go", "mod", "tidy", "-e"], f"Go modules of Kubernetes {version}", MODULES_S, cwd=module)
 
 
+def write_committed_module() -> None:
+    """Resolve go.mod and go.sum of kube_build for the default version anew. Raises what `build_component` raises."""
+    with TemporaryDirectory() as folder:
+        module = Path(folder)
+        for source in TEMPLATES.glob("*.go"):
+            shutil.copy(source, module)
+        _resolve_module(COMMITTED, module, with_etcd=True)
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(module / name, TEMPLATES)
+
+
 def _no_such_version(version: KubernetesVersion, module: Path) -> Exception:
     listing = ["go", "list", "-m", "-versions", "-json", KUBERNETES_MODULE]
     try:

@@ -3,17 +3,19 @@
 The cache has complete entries only, each made once even if several processes need it at the same time.
 
     <cache_dir>/binaries/<component>-<version>-linux-<arch>-<recipe>/   the programs and entry.json
-    <cache_dir>/binaries/.partial/<same name>-<random>/                an entry in the making
+    <cache_dir>/binaries/.partial/<same name>-<boot>-<random>/         an entry in the making
     <cache_dir>/binaries/.locks/<same name>.lock
 
 An entry is made in a partial folder and renamed into place. Only the holder of an entry's lock makes it, so a partial
-folder whose lock is free was left by a process that ended.
+folder whose lock is free was left by a process that ended. Hosts that share the folder (a home on a network, a guest) may not
+see each other's locks: what another boot makes is left for a day.
 """
 
 import errno
 import hashlib
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +28,7 @@ from crashloop.cluster.binaries.components import BUSYBOX, BinarySource, Compone
 from crashloop.cluster.binaries.download import Releases, unpack_package
 from crashloop.cluster.binaries.go_build import TEMPLATES, build_component, require_module
 from crashloop.cluster.binaries.versions import QUESTIONS, NoAnswer, ask_version
-from crashloop.cluster.processes import CommandFailed
+from crashloop.cluster.processes import CommandFailed, boot_id
 from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError
 from crashloop.settings import Settings
@@ -35,6 +37,8 @@ from crashloop.spec.version import KubernetesVersion
 ENTRY_FILE = "entry.json"
 WAIT_FOR_ANOTHER_S = 3600.0
 """A cold build takes about 8 minutes on 2 cores; an hour allows for a machine under other load."""
+OF_ANOTHER_BOOT_S = 24 * 3600.0
+"""Longer than any build; a partial folder of another host, or of this one before its last start, is then left over."""
 
 
 class CachedProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +111,7 @@ class Cache:
             self.partial.mkdir(parents=True, exist_ok=True)
             self.locks.mkdir(parents=True, exist_ok=True)
             with self._lock(name, progress):
-                folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.partial))
+                folder = Path(tempfile.mkdtemp(prefix=f"{name}-{_boot()}-", dir=self.partial))
                 try:
                     yield folder
                 finally:
@@ -117,8 +121,10 @@ class Cache:
         """Remove partial folders of killed processes; returns their names."""
         removed = []
         for folder in sorted(self.partial.glob("*")):
-            name, _, _ = folder.name.rpartition("-")
+            name, _, boot = folder.name.rpartition("-")[0].rpartition("-")
             try:
+                if boot != _boot() and time.time() - folder.stat().st_mtime < OF_ANOTHER_BOOT_S:
+                    continue
                 with FileLock(self._lock_file(name), timeout=0):
                     shutil.rmtree(folder, ignore_errors=True)
                     removed.append(folder.name)
@@ -157,6 +163,11 @@ class Cache:
             yield
         finally:
             lock.release()
+
+
+def _boot() -> str:
+    """Tells this boot of this host from others; a constant where the kernel does not say."""
+    return (boot_id() or "unknown")[:8]
 
 
 @contextmanager

@@ -13,11 +13,12 @@ from crashloop.cluster.provider import Capability, ExistingOptions, Survey, Surv
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.kube.access import Permission, missing_permissions
 from crashloop.kube.answers import ApiRefusal, ApiUnreachable
-from crashloop.kube.client import Json, KubeApi
+from crashloop.kube.client import KubeApi
 from crashloop.kube.kubelet import ConfigzReader, ConfigzRefused
 from crashloop.kube.objects import kubelet_version, node_cores
 from crashloop.pods.manifest import HOSTNAME_LABEL
 from crashloop.spec.version import KubernetesVersion
+from crashloop.yaml_text import Json
 
 
 def _in_namespace(resource: str, *verbs: str, group: str = "") -> tuple[Permission, ...]:

@@ -146,6 +146,7 @@ class KindCluster:
             image=blueprint.program_image,
             node_image=blueprint.image.name,
             feature_gates=blueprint.feature_gates,
+            etcd_disk="",
         )
 
     def start(self, progress: Progress) -> None:

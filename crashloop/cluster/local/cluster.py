@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.cluster.files import write_file
+from crashloop.cluster.files import disk_of, write_file
 from crashloop.cluster.kubelets import Kubelets, candidate_event, watch_candidate
 from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.bring_up import Admin, BringUp, Machinery, RequestFailed, Unanswered, accepts
@@ -122,6 +122,7 @@ class LocalCluster:
             capabilities=frozenset(Capability),
             image=blueprint.images.program,
             feature_gates=blueprint.feature_gates,
+            etcd_disk="" if blueprint.shortcuts else disk_of(blueprint.layout.etcd_data),
         )
 
     def make_hub(self, plan: ControlPlanePlan) -> None:

@@ -35,8 +35,11 @@ def control_plane_plan(blueprint: Blueprint) -> ControlPlanePlan:
         folders=tuple(str(folder) for folder in layout.folders()),
         certificates=_certificates(layout, network),
         files=tuple(_client_kubeconfig(layout, network, name) for name in (_CONTROLLER_MANAGER, _SCHEDULER)),
-        first=(_etcd(layout, programs), _api_server(layout, programs, network, gates)),
-        once_ready=(_controller_manager(layout, programs, gates), _scheduler(layout, programs, gates)),
+        first=(_etcd(layout, programs, shortcuts=blueprint.shortcuts), _api_server(layout, programs, network, gates)),
+        once_ready=(
+            _controller_manager(layout, programs, gates, shortcuts=blueprint.shortcuts),
+            _scheduler(layout, programs, gates),
+        ),
     )
 
 
@@ -75,7 +78,7 @@ def _client_kubeconfig(layout: ClusterLayout, network: Network, name: str) -> Fi
     return FilePlan(path=str(layout.client_kubeconfig(name)), text=text)
 
 
-def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
+def _etcd(layout: ClusterLayout, programs: Programs, *, shortcuts: bool) -> ProcessPlan:
     return _hub_process(
         layout,
         "etcd",
@@ -89,7 +92,7 @@ def _etcd(layout: ClusterLayout, programs: Programs) -> ProcessPlan:
         # The only member waits one election timeout before it leads.
         "--heartbeat-interval=10",
         "--election-timeout=100",
-        "--unsafe-no-fsync",
+        *(["--unsafe-no-fsync"] if shortcuts else []),
     )
 
 
@@ -122,7 +125,9 @@ def _api_server(layout: ClusterLayout, programs: Programs, network: Network, gat
     )
 
 
-def _controller_manager(layout: ClusterLayout, programs: Programs, gates: dict[str, bool]) -> ProcessPlan:
+def _controller_manager(
+    layout: ClusterLayout, programs: Programs, gates: dict[str, bool], *, shortcuts: bool
+) -> ProcessPlan:
     return _hub_process(
         layout,
         _CONTROLLER_MANAGER,
@@ -132,9 +137,10 @@ def _controller_manager(layout: ClusterLayout, programs: Programs, gates: dict[s
         f"--root-ca-file={layout.ca_certificate}",
         "--use-service-account-credentials",
         # Two requests for each of some forty controllers: at the default of 20 a second a start takes 5 s.
-        "--kube-api-qps=500",
-        "--kube-api-burst=500",
+        *(["--kube-api-qps=500", "--kube-api-burst=500"] if shortcuts else []),
         "--allocate-node-cidrs=false",
+        # It makes this folder; the default is one of the host's.
+        f"--flex-volume-plugin-dir={layout.root / 'volume-plugins'}",
         *_gate_flags(_CONTROLLER_MANAGER, gates),
     )
 

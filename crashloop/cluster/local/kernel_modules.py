@@ -21,7 +21,7 @@ class Support(Enum):
     READY = "ready"
     """It is in the kernel now, or will be at the first mount."""
     FORBIDDEN = "forbidden"
-    """There is a module of it, which modprobe.d(5) keeps from being loaded."""
+    """There may be a module of it, which modprobe.d(5) or the sysctl kernel.modules_disabled keeps from being loaded."""
     NONE = "none"
 
 
@@ -29,6 +29,7 @@ def file_system(
     name: str,
     *,
     known: Path = Path("/proc/filesystems"),
+    closed: Path = Path("/proc/sys/kernel/modules_disabled"),
     modules: Path | None = None,
     modprobe: str | None = shutil.which("modprobe", path=_PROGRAMS),
 ) -> Support:
@@ -39,6 +40,8 @@ def file_system(
     """
     if name in {line.split()[-1] for line in _lines(known)}:
         return Support.READY
+    if "1" in _lines(closed):
+        return Support.FORBIDDEN
     if modprobe is not None:
         return _by_modprobe(modprobe, f"fs-{name}")
     folder = modules or Path("/lib/modules", platform.release())

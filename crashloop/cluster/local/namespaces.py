@@ -20,9 +20,9 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from crashloop.cluster import processes
-from crashloop.cluster.host_settings import HOST_FOLDERS
+from crashloop.cluster.host_settings import HOST_FOLDERS, KUBELET_WRITES
 from crashloop.cluster.local.plan import Network
-from crashloop.errors import PrerequisiteError
+from crashloop.errors import ClusterError, PrerequisiteError
 
 T = TypeVar("T")
 _BRIDGE = "bridge"
@@ -47,6 +47,14 @@ _SHOW_OWN_CPUS = (
 """A kubelet takes the CPUs of its node from that file, and gives them to a cgroup: below one with fewer CPUs (cgroups.py) the
 kernel refuses all of the host's."""
 
+_SHOW_OWN_FILES = (
+    "[ -e /etc/hosts ] && [ -e /etc/resolv.conf ] && [ -e /etc/passwd ] || { mkdir /run/etc /run/etc.work; "
+    "mount -t overlay -o lowerdir=/etc,upperdir=/run/etc,workdir=/run/etc.work crashloop /etc; "
+    "for each in /etc/hosts /etc/resolv.conf /etc/passwd; do [ -e $each ] || { rm -f $each; : >$each; }; done; }"
+)
+"""containerd copies the first two into every sandbox, a kubelet reads the third. A small host has none, and systemd-resolved's
+file is a link to one below /run."""
+
 HOLDER = (
     "unshare",
     "--net",
@@ -57,14 +65,22 @@ HOLDER = (
     "-ec",
     f"for folder in {' '.join(OWN_FOLDERS)}; do "
     "mkdir -p $folder; mount -t tmpfs -o mode=755 crashloop $folder; done; "
-    f"{_SHOW_OWN_CPUS}; "
+    f"{_SHOW_OWN_CPUS}; {_SHOW_OWN_FILES}; "
     "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity",
 )
 """Argument vector of a holder; it prints `ready` once its namespaces are made."""
 
 
-_TRIAL = (*HOLDER[:-1], "mount -t tmpfs crashloop /run; echo 1 >/proc/sys/net/ipv4/ip_forward")
-"""What a holder does that a host may forbid."""
+_TRIAL = (
+    *HOLDER[:-1],
+    "mount -t tmpfs crashloop /run; "
+    f"for each in {' '.join(OWN_FOLDERS)}; do "
+    '[ -d $each ] || [ -w ${each%/*} ] || { echo "$each cannot be made"; exit 1; }; done; '
+    f"for each in {' '.join(KUBELET_WRITES)} net/ipv4/ip_forward; do "
+    '[ -w /proc/sys/$each ] || { echo "/proc/sys/$each cannot be written"; exit 1; }; done; '
+    "echo 1 >/proc/sys/net/ipv4/ip_forward; nsenter --target=$$ --net --mount true",
+)
+"""What a holder and its node do that a host may forbid."""
 
 
 def try_namespaces() -> str:
@@ -116,7 +132,10 @@ def networks_in_use() -> list[IPv4Network | IPv4Address]:
 
 
 def wire_hub(hub: int, network: Network, *, alias: str) -> None:
-    """Make the bridge in the hub and the cable to the host. `alias` marks the host's end as ours."""
+    """Make the bridge in the hub and the cable to the host. `alias` marks the host's end as ours.
+
+    Raises ClusterError if the host does not send packets for the network through that cable.
+    """
     with IPRoute() as host:
         host.link("add", ifname=network.host_link, kind="veth", peer={"ifname": _UPLINK, "net_ns_pid": hub})
         link = _index(host, network.host_link)
@@ -125,6 +144,12 @@ def wire_hub(hub: int, network: Network, *, alias: str) -> None:
         host.addr("add", index=link, address=network.host, prefixlen=24)
         host.link("set", index=link, state="up")
         host.route("add", dst=str(network.all), gateway=network.hub)
+        (way,) = host.route("get", dst=network.hub)
+        if way.get_attr("RTA_OIF") != link:
+            raise ClusterError(
+                f"network {network.all}: a rule of this host's routing sends its packets elsewhere, as of a VPN (`ip rule`).\n"
+                f"Put another before it: ip rule add to {network.all} lookup main priority 1"
+            )
 
 
 def wire_node(hub: int, node: int, network: Network, index: int) -> None:

@@ -243,6 +243,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     cgroup_version: int
     feature_gates: dict[str, bool] = {}
     """Gates of the control plane."""
+    shortcuts: bool = True
+    """Of the control plane (ClusterRequest)."""
     nodes: tuple[NodePlan, ...] = ()
 
     @property

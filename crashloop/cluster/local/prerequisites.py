@@ -5,7 +5,6 @@ Facts about the host are gathered once, on any system and for any user, and judg
 
 import os
 import platform
-import resource
 import shutil
 import sys
 from collections.abc import Iterator
@@ -30,6 +29,8 @@ from crashloop.cluster.prerequisites import (
     check_names,
     inotify_of_host,
     inotify_problems,
+    limit_problems,
+    limits_too_low,
     memory_problems,
     require_none,
 )
@@ -42,7 +43,12 @@ TOOLS = {
     "unshare": "util-linux",
     "mount": "mount",
     "umount": "mount",
+    "taskset": "util-linux",
+    "nproc": "coreutils",
     "sleep": "coreutils",
+    "true": "coreutils",
+    "grep": "grep",
+    "sed": "sed",
     "sh": "dash",
 }
 """Plain tool that nodes need -> its Debian package."""
@@ -82,7 +88,7 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     tasks_left: int
     """Processes and threads that may still start."""
     limits: dict[str, int]
-    """By the name of `resource`: what a process may have of it, if that is limited."""
+    """By the name of `resource`: what a process may have of it, where that is too little and cannot be raised."""
     inotify: Inotify
     not_executable: tuple[str, ...]
     """Folders that this program starts programs from, on file systems that are mounted noexec."""
@@ -143,11 +149,7 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
         memory_available=memory_available,
         cores=cores,
         tasks_left=tasks_left(cgroups, _text_or_nothing(Path("/proc/self/cgroup"))),
-        limits={
-            name: most
-            for name in _LEAST
-            if (most := resource.getrlimit(getattr(resource, name))[0]) != resource.RLIM_INFINITY
-        },
+        limits=limits_too_low(),
         inotify=inotify_of_host(),
         not_executable=tuple(map(str, programs)),
         kernel_messages=_is_readable(Path("/dev/kmsg")) if root else Path("/dev/kmsg").exists(),
@@ -194,13 +196,6 @@ FREE_DISK = 1024 * MIB
 FREE_FILES = 500
 CONTROL_PLANE_TASKS, NODE_TASKS = 35, 20
 """Measured, of one node without pods: 393 files; 33 and 20 processes and threads."""
-_LEAST = {
-    "RLIMIT_AS": ("v", 12 << 30),
-    "RLIMIT_CPU": ("t", 60),
-    "RLIMIT_FSIZE": ("f", 64 * MIB),
-    "RLIMIT_NOFILE": ("n", 128),
-}
-"""Limit of a process (setrlimit(2)) -> option of `ulimit`, and what etcd or the API server use in any case."""
 _NEEDED_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_SYS_PTRACE": 19, "CAP_MKNOD": 27}
 _INSTALL_S = 300.0
 
@@ -253,7 +248,8 @@ def _rights_problems(facts: HostFacts) -> Iterator[Problem]:
 
 _REMEDIES = {
     "No space left": "a limit on namespaces is 0: raise user.max_net_namespaces and user.max_mnt_namespaces with sysctl.",
-    "ead-only file system": "/proc/sys is read-only: start the container with --privileged.",
+    "cannot be made": "every node mounts a folder of its own there: make it, or its file system writable.",
+    "cannot be written": "a kubelet changes it: start the container with --privileged.",
     "ermission denied": "a security module forbids it: unload its profile (`aa-status`, unshare-userns-restrict of AppArmor), "
     "or start the container with --privileged.",
     "not permitted": "a filter of system calls forbids it: start the container with --privileged.",
@@ -277,7 +273,8 @@ def _file_system_problems(facts: HostFacts) -> Iterator[Problem]:
     if facts.overlay is Support.FORBIDDEN:
         yield Problem(
             "overlay",
-            "a rule of modprobe.d keeps its module from being loaded: remove it, or run `modprobe --ignore-install overlay`.",
+            "a rule of modprobe.d, or kernel.modules_disabled, keeps its module from being loaded: remove it, or run "
+            "`modprobe --ignore-install overlay`, at boot where no module may be loaded later.",
         )
     elif facts.overlay is Support.NONE:
         yield Problem(
@@ -328,10 +325,7 @@ def _size_problems(facts: HostFacts, nodes: int) -> Iterator[Problem]:
     if facts.tasks_left < (needed := CONTROL_PLANE_TASKS + nodes * NODE_TASKS):
         text = f"{facts.tasks_left} may start, {needed} are needed: raise pids.max (of a container: --pids-limit -1)."
         yield Problem("processes", text)
-    for name, most in facts.limits.items():
-        option, least = _LEAST[name]
-        if most < least:
-            yield Problem("limits", f"{name} is {most}, at least {least} is needed: `ulimit -{option} unlimited`.")
+    yield from limit_problems(facts.limits)
     yield from inotify_problems(facts.inotify, needed=CONTROL_PLANE_INOTIFY + nodes * NODE_INOTIFY)
 
 

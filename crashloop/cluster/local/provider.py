@@ -235,6 +235,7 @@ class LocalProvider:
             network=Network(prefix="0.0"),
             cgroup_version=cgroups.cgroup_host().version,
             feature_gates=request.feature_gates,
+            shortcuts=request.shortcuts,
         )
 
 

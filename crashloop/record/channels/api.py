@@ -14,11 +14,12 @@ import msgspec
 
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.kube.answers import ApiRefusal, KubeError
-from crashloop.kube.client import Collection, Json, KubeApi
+from crashloop.kube.client import Collection, KubeApi
 from crashloop.kube.watch import Changed, Listed, Metadata, PodObject, PodWatch, Watch, Watched, WatchGap
 from crashloop.pods.manifest import API_CONTROL, api_control_manifest
-from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, received_event, recorder_event
+from crashloop.record.channels.channel import Follower, Sink, Stopwatch, gap, now_ns, received_event, recorder_event
 from crashloop.record.event_router import EventRouter, PodRecording
+from crashloop.yaml_text import Json
 
 API_CONTROL_EVERY_S = 1.0
 API_CONTROL_WITHIN_S = 30.0
@@ -130,6 +131,7 @@ class ApiControlChannel(Follower):
         self._manifest = api_control_manifest(run)
         self._came_ns = came_ns
         self._sink = sink
+        self.stopwatch = Stopwatch()
 
     def follow(self) -> None:
         try:
@@ -140,7 +142,8 @@ class ApiControlChannel(Follower):
         number = 0
         while not self.stopped.wait(API_CONTROL_EVERY_S):
             number += 1
-            self._report(str(number))
+            with self.stopwatch.running():
+                self._report(str(number))
         try:
             self._api.delete_pod(self._namespace, API_CONTROL, grace_s=0)
         except KubeError:

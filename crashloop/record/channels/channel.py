@@ -5,7 +5,8 @@ The history assigns positions (seq), so they are 0 here.
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from crashloop.history.event import Channel, Event, Kind
@@ -87,6 +88,29 @@ def gap(
     data: dict[str, Any] = {"channel": channel.value, "from_ns": from_ns, "reason": reason, "lost": lost}
     data |= {"running": list(running)} if running else {}
     return recorder_event(Kind.GAP, to_ns, data, node=node)
+
+
+class Stopwatch:
+    """For how long a call takes that is made again and again. Safe to read from any thread."""
+
+    def __init__(self) -> None:
+        self._took_s = 0.0
+        self._began_s: float | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Time one call."""
+        self._began_s = began_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._took_s, self._began_s = time.monotonic() - began_s, None
+
+    @property
+    def takes_s(self) -> float:
+        """What the last one took, or the one under way has taken so far if that is more; 0 before the first."""
+        began_s = self._began_s
+        return self._took_s if began_s is None else max(self._took_s, time.monotonic() - began_s)
 
 
 class Follower:

@@ -17,11 +17,12 @@ import urllib3
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event, Kind
 from crashloop.kube.answers import ApiRefusal, KubeError
-from crashloop.kube.client import Json, KubeApi, hang_up, lines
+from crashloop.kube.client import KubeApi, hang_up, lines
 from crashloop.kube.objects import missing_images
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
 from crashloop.record.channels.host import grown
+from crashloop.yaml_text import Json
 
 WARM = 10
 """Beats after which the clocks are known well enough; a young heartbeat passes each of them on."""

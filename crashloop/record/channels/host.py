@@ -15,14 +15,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import psutil
 
-from crashloop.cluster.processes import KUBELET, Components, ProcessRole
+from crashloop.cluster.processes import KUBELET, Components, ProcessRole, boot_id
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
@@ -80,7 +79,7 @@ def _read_clocks() -> tuple[int, Clocks]:
 
 def clock_event(clocks: Clocks, step_ns: int | None = None) -> Event:
     """A reading of all clocks."""
-    data: dict[str, Any] = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns, "boot_id": _boot_id()}
+    data: dict[str, Any] = {"boot_ns": clocks.boot_ns, "monotonic_ns": clocks.monotonic_ns, "boot_id": boot_id()}
     return recorder_event(Kind.CLOCK, clocks.utc_ns, data if step_ns is None else data | {"step_ns": step_ns})
 
 
@@ -134,15 +133,6 @@ def _read_us(path: Path) -> int | None:
     try:
         return some_us(path.read_text())
     except OSError:  # no such file, or a kernel that was started with psi=0
-        return None
-
-
-@cache
-def _boot_id() -> str | None:
-    """The boot that this host's boot time counts from; None if the kernel does not say."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() or None
-    except OSError:
         return None
 
 

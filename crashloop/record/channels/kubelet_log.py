@@ -26,6 +26,8 @@ _BACKOFF = re.compile(
 )
 _FAILED = re.compile(r'failed to \\"StartContainer\\" for \\"(?P<container>[^"\\]+)\\" with (?!CrashLoopBackOff)')
 _POD = re.compile(r' pod="(?P<namespace>[^/"]+)/(?P<pod>[^"]+)" podUID="(?P<uid>[^"]+)"')
+_SYNC_FAILED = '] "Error syncing pod, skipping" '
+"""Of what a sync says itself; other lines quote it, as one about a status that could not be written does."""
 _UID = re.compile(r'podUID="(?P<uid>[^"]+)"|event=\{"ID":"(?P<event>[^"]+)"')
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -211,7 +213,7 @@ class KubeletLogChannel(Follower):
             about = pod_of(line)
             if about is not None:
                 self._pod_bytes[about] += len(line.encode()) + 1
-            if "back-off " in line or "StartContainer" in line:
+            if _SYNC_FAILED in line:
                 self._notice_no_starts(node, line, now, zone)
 
     def _notice_process(self, node: str, line: str, now: datetime, zone: timedelta) -> None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from crashloop.history.event import Channel, Kind
-from crashloop.record.channels.channel import Follower, Sink, gap, now_ns, recorder_event
+from crashloop.record.channels.channel import Follower, Sink, Stopwatch, gap, now_ns, recorder_event
 from crashloop.record.channels.containerd.attribution import (
     Attributed,
     Attribution,
@@ -168,6 +168,7 @@ class ControlChannel(Follower):
         self._sink = sink
         self._between = between
         self._number = 0
+        self.stopwatch = Stopwatch()
 
     def follow(self) -> None:
         runtime = Containerd(self._socket)
@@ -186,11 +187,12 @@ class ControlChannel(Follower):
     def _report(self, runtime: Containerd) -> None:
         self._number += 1
         name = f"control-{self._number}"
-        began_ns = time.monotonic_ns()
-        runtime.create_control(name)
-        created_ns = time.monotonic_ns()
-        runtime.list_as_kubelets_do()
-        listed_ns = time.monotonic_ns()
+        with self.stopwatch.running():
+            began_ns = time.monotonic_ns()
+            runtime.create_control(name)
+            created_ns = time.monotonic_ns()
+            runtime.list_as_kubelets_do()
+            listed_ns = time.monotonic_ns()
         data = {"create_ns": created_ns - began_ns, "list_ns": listed_ns - created_ns}
         self._sink.node(self._node, recorder_event(Kind.CONTROL, now_ns(), data, node=self._node))
         runtime.remove_control(name)

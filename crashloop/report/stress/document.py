@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from crashloop.predict.text import costs_in_words
 from crashloop.report.chart import LINES, Chart, chart_svg
-from crashloop.report.conformance import environment, facts_of, files_of
+from crashloop.report.conformance import environment, facts_of, reproduce
 from crashloop.report.document import (
     Badge,
     Block,
@@ -13,7 +13,6 @@ from crashloop.report.document import (
     Document,
     Figure,
     Figures,
-    Listing,
     Medium,
     Paragraph,
     Row,
@@ -102,7 +101,10 @@ def _stress_sections(results: StressResults) -> Iterator[Section]:
     for position, each in enumerate(results.comparisons):
         yield Section(f"comparison-{position + 1}", _comparison_title(each), tuple(_comparison_blocks(each)))
     yield Section("environment", "Environment", environment(results.environment), PAGE)
-    yield Section("reproduce", "Reproduce", _reproduce_blocks(results), PAGE)
+    evidence = "history/ with one file per pod, metrics/ with what was scraped."
+    files = ("plan.json", "slo.json", "load/locust.html")
+    again = reproduce(analyze_again(results), stress_again(results), *files, rest=evidence)
+    yield Section("reproduce", "Reproduce", again, PAGE)
 
 
 SLOS = (
@@ -249,18 +251,3 @@ def _comparison_blocks(comparison: Comparison) -> Iterator[Block]:
     header = ("effect", comparison.baseline, comparison.treatment, "ratio", "95 % interval", "reading", "visible from")
     yield table(header, *effects, look="stages", on=PAGE)
     yield Bullets(tuple(each.sentence for each in comparison.effects), Medium.TEXT)
-
-
-def _reproduce_blocks(results: StressResults) -> tuple[Block, ...]:
-    return (
-        Paragraph("Judge the recording again, without a cluster:"),
-        Listing(analyze_again(results)),
-        Paragraph("Record again:"),
-        Listing(stress_again(results)),
-        files_of(
-            "plan.json",
-            "slo.json",
-            "load/locust.html",
-            rest="history/ with one file per pod, metrics/ with what was scraped.",
-        ),
-    )

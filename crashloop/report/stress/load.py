@@ -128,6 +128,7 @@ def environment_in_words(results: StressResults) -> str:
         (
             *_host_in_words(results.environment.get("host")),
             *_nodes_in_words(node_facts(results.environment)),
+            *_disk_in_words(results.environment.get("etcd_disk")),
             *_measuring_in_words(results),
         )
     )
@@ -158,6 +159,11 @@ def _nodes_in_words(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{counted(len(found), 'node')} ({'; '.join(versions)})"
 
 
+def _disk_in_words(disk: Any) -> Iterator[str]:
+    if isinstance(disk, str):
+        yield f"etcd waits for its disk ({disk})" if disk else "etcd does not wait for its disk"
+
+
 def _measuring_in_words(results: StressResults) -> Iterator[str]:
     if results.planned is not None:
         yield f"metrics scraped every {results.planned.scrape_every_s:g} s"
@@ -168,8 +174,8 @@ def planned_load(results: StressResults) -> Iterator[Block]:
     plan = results.planned
     if plan is None:
         return
-    loads = [(each.name, each.kind, each.node, f"{each.user}.", each.users) for each in plan.loads]
-    yield table(("load", "kind", "node", "one user is", "users"), *loads)
+    loads = [(each.name, each.kind, each.node, each.user, each.users) for each in plan.loads]
+    yield table(("load", "kind", "node", "each user", "users"), *loads)
     rounds = f", {counted(plan.rounds, 'round')}" if plan.rounds > 1 else ""
     yield Paragraph(
         f"Stages{rounds}. A stage is measured after all of its users have started, at the given rate, and settled; then they "

@@ -25,7 +25,7 @@ class PlannedLoad(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     node: str
     user: str
-    """One user of it, in words."""
+    """The fields of one user of it that have no default."""
     users: str
     """Numbers by stage, in words."""
 
@@ -86,8 +86,7 @@ class RowText(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     promise: str
     """Such as `p99 at most 5 s`."""
-    better: Better | None = None
-    """None: written by a version without this field."""
+    better: Better
     phase: str | None = None
     """Name of its stages; None: all of them."""
 

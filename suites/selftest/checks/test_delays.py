@@ -369,6 +369,14 @@ def test_a_counter_that_two_containers_share_is_a_fail() -> None:
     assert finding.startswith('FAIL: restart 1 of "steady" was created 2.5 s after the exit')
 
 
+@pytest.mark.parametrize(("created_s", "is_right"), [(7.9, True), (8.3, False)], ids=["as-long", "longer"])
+def test_a_restart_may_wait_for_the_measured_starts_of_its_neighbours(created_s: float, is_right: bool) -> None:
+    """By its bound it comes until 7.75 s; the neighbour's start took 0.4 s after the exit."""
+    history = History(TWO, create_s=0.4).lives("hasty", (1.0, 5.5, 1), (6.3, None, 0))
+    history.lives("steady", (1.0, 5.6, 1), (created_s + 0.4, None, 0))
+    assert (told(checked("first-restart-free", history.ends(30))) == []) is is_right
+
+
 def test_a_neighbour_that_restarts_without_having_exited_is_a_fail() -> None:
     history = History(BESIDE).lives("app", *GOOD).lives("neighbour", (0.6, 5.6, 137), (6.0, None, 0)).ends(30)
     line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME, container="neighbour")

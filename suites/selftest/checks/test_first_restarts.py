@@ -17,6 +17,7 @@ from sim.host import BUSY, FROZEN, STARVED, HostModel
 from suites.selftest.kit.cases import app, compared, scenario
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
+from suites.selftest.kit.proof import Share
 from tools.trials import Trial, recordings_of, verdict_of
 
 STOCK = KubeletProfile(name="stock")
@@ -112,12 +113,12 @@ def test_a_second_before_first_restarts_is_a_fail_whatever_others_wait_for(
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_right_kubelet_passes_on_a_busy_host(name: str) -> None:
-    assert {verdict_on(name, BUSY, seed=seed).outcome for seed in range(1, 9)} == {Outcome.PASS}
+def test_a_right_kubelet_passes_on_a_busy_host(name: str, share: Share) -> None:
+    assert {verdict_on(name, BUSY, seed=seed).outcome for seed in share(range(1, 9))} == {Outcome.PASS}
 
 
 @pytest.mark.parametrize("host", [STARVED, FROZEN], ids=lambda host: host.name)
 @pytest.mark.parametrize("name", QUICK)
-def test_a_right_kubelet_without_a_cpu_is_never_accused(name: str, host: HostModel) -> None:
+def test_a_right_kubelet_without_a_cpu_is_never_accused(name: str, host: HostModel, share: Share) -> None:
     # With these seeds, a bound without excuses accuses some.
-    assert Outcome.FAIL not in {verdict_on(name, host, seed=seed).outcome for seed in range(1, 15)}
+    assert Outcome.FAIL not in {verdict_on(name, host, seed=seed).outcome for seed in share(range(1, 15))}

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container, Pod, Probe, ProbeKind
+from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import KILLED
 from crashloop.verdict import Outcome
 from sim.pod import stamp
@@ -109,7 +109,7 @@ def test_a_deletion_without_grace_is_a_fail() -> None:
     ]
 
 
-def removed(exit_s: float, gone_s: float | None, of: Container | None = None) -> History:
+def removed(exit_s: float, gone_s: float | None, of: Container | None = None, *, api_took_s: float = 0.03) -> History:
     """A pod with 30 s of grace that is deleted at 5 s, when its container ends, and when its object is gone."""
     history = History(msgspec.structs.replace(scenario(of or app()), pod=Pod(containers=(of or app(),), grace_s=30)))
     ending = {"timestamp": stamp(ns(5), 30), "grace_s": 30}
@@ -118,7 +118,7 @@ def removed(exit_s: float, gone_s: float | None, of: Container | None = None) ->
     history.add(5.1, Channel.API, Kind.STATUS, said, pod=True)
     if gone_s is not None:
         history.add(gone_s, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True)
-    return history.ends(60)
+    return history.api_controls(60, took_s=api_took_s).ends(60)
 
 
 def test_a_pod_that_is_gone_soon_after_its_containers_is_right() -> None:
@@ -131,6 +131,12 @@ def test_a_deleted_pod_that_stays_is_a_fail() -> None:
         f"FAIL: a deleted pod was there 54.6 s after the end of its containers (history line {history.line_of(Kind.STATUS, 1)}); "
         "30 s is the longest."
     ]
+
+
+def test_a_deleted_pod_that_stays_where_the_api_server_is_slow_is_open() -> None:
+    """The kubelet writes the last statuses of its pods one after the other."""
+    (sentence,) = told(checked("gone", removed(5.4, None, api_took_s=3.0)))
+    assert sentence.startswith("INCONCLUSIVE: a deleted pod was there 54.6 s after the end of its containers ")
 
 
 def test_a_container_that_exits_on_sigterm_and_runs_to_the_end_of_its_grace_period_is_a_fail() -> None:
@@ -174,4 +180,60 @@ def test_a_container_that_begins_after_the_end_of_its_deleted_pod_is_a_fail() ->
     line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
     assert told(checked("gone", history)) == [
         f"FAIL: a container of a deleted pod began (history line {line}) after others of it were ended."
+    ]
+
+
+COMPANY = (
+    Container(name="first", kind=ContainerKind.INIT, restart_policy=RestartPolicy.ALWAYS),
+    Container(name="last", kind=ContainerKind.INIT, restart_policy=RestartPolicy.ALWAYS),
+    app(),
+)
+
+
+def in_turn(**ends_s: float) -> History:
+    """A pod of two sidecars and another container that is deleted at 5 s, and when each ends."""
+    pod = msgspec.structs.replace(scenario(*COMPANY), pod=Pod(containers=COMPANY, grace_s=10))
+    history = History(pod)
+    for each in COMPANY:
+        history.lives(each.name, (1.0, ends_s[each.name], 143))
+    said = {
+        "resource_version": "2",
+        "status": {"phase": "Running"},
+        "deletion": {"timestamp": stamp(ns(5), 10), "grace_s": 10},
+    }
+    history.intervention(5, "delete-pod").add(5.1, Channel.API, Kind.STATUS, said, pod=True)
+    return history.add(8.0, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True).ends(20)
+
+
+def test_sidecars_that_end_after_the_others_the_last_first_are_right() -> None:
+    assert told(checked("gone", in_turn(app=5.2, last=5.3, first=5.4))) == []
+
+
+@pytest.mark.parametrize(
+    ("ends_s", "early", "late"),
+    [
+        ({"app": 6.2, "last": 5.3, "first": 6.4}, "last", "app"),
+        ({"app": 5.2, "last": 6.4, "first": 5.4}, "first", "last"),
+    ],
+    ids=["before-the-application", "in-the-order-of-the-starts"],
+)
+def test_a_sidecar_that_ends_before_its_turn_is_a_fail(ends_s: dict[str, float], early: str, late: str) -> None:
+    history = in_turn(**ends_s)
+    lines = [history.line_of(Kind.EXITED, channel=Channel.RUNTIME, container=each) for each in (early, late)]
+    ahead = f"{ends_s[late] - ends_s[early]:g} s before"
+    assert told(checked("gone", history)) == [
+        f'FAIL: sidecar "{early}" was ended {ahead} "{late}" (history lines {lines[0]} and {lines[1]}); '
+        "it was to end after it."
+    ]
+
+
+def test_a_sidecar_waits_no_longer_than_the_grace_period() -> None:
+    assert told(checked("gone", in_turn(app=14.6, last=14.2, first=14.2))) == []
+
+
+def test_a_deleted_container_that_ends_sooner_than_its_pre_stop_hook_is_a_fail() -> None:
+    history = removed(6.0, 8.0, app(pre_stop_s=3)).intervention(5, "delete-pod")
+    line = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    assert told(checked("gone", history)) == [
+        f'FAIL: "app" ended 1 s after the deletion of its pod (history line {line}); its preStop hook takes 3 s.'
     ]

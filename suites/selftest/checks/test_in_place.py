@@ -141,3 +141,25 @@ def test_another_address_after_a_restart_is_found() -> None:
     assert [each.split(" (")[0] for each in told(checked("in-place", history))] == [
         "FAIL: the pod's address was said to be 10.0.0.2, and 10.0.0.1 before"
     ]
+
+
+def listed(*statuses: tuple[str, ...]) -> History:
+    """Statuses that list containers in that order, one a second from 2 s on."""
+    history = History(scenario(app(), app(name="other")))
+    for at_s, names in enumerate(statuses, start=2):
+        said = {"phase": "Running", "containerStatuses": [history.running(each, 0, 1.0) for each in names]}
+        history.add(at_s, Channel.API, Kind.STATUS, {"resource_version": str(at_s), "status": said}, pod=True)
+    return history.ends(30)
+
+
+def test_containers_that_change_places_in_a_status_are_a_fail() -> None:
+    history = listed(("app", "other"), ("app", "other"), ("other", "app"))
+    first, second = history.line_of(Kind.STATUS, 1), history.line_of(Kind.STATUS, 2)
+    assert told(checked("in-place", history)) == [
+        f"FAIL: a status lists other, app (history lines {first} and {second}); it was app, other before."
+    ]
+
+
+def test_a_container_that_is_listed_later_changes_nothing() -> None:
+    (missing,) = told(checked("in-place", listed(("other",), ("app", "other"))))
+    assert missing.startswith("INCONCLUSIVE: 0 restarts seen")

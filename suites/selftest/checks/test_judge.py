@@ -124,6 +124,72 @@ def test_ground_truths_that_contradict_each_other_are_inconclusive() -> None:
     assert verdict.findings[0].startswith('CAP-3: ground truths about "app" contradict each other (history lines ')
 
 
+def spoken_late(
+    by_s: float,
+    *,
+    control_s: float | None = 0.02,
+    lost: Channel | None = None,
+    pressure_us: int = 1_000,
+    exit_s: float | None = None,
+) -> Verdict:
+    """Of a last life whose journal begins so much after the runtime's start.
+
+    `control_s`: what control containers take then; `lost`: a channel that loses something meanwhile; `pressure_us`: for how long
+    somebody waits for a CPU in each second; `exit_s`: when the runtime saw it exit.
+    """
+    start_s, _, code = GOOD[-1]
+    history = History(CRASHING).lives("app", *GOOD[:-1], (start_s, exit_s, code), journal=False)
+    history.pressure_us = pressure_us
+    history.lives("app", *GOOD[:-1], (start_s + by_s, None, code), runtime=False, status=False)
+    for at_s in range(0, 30, 2) if control_s is not None else ():
+        history.control(at_s + (control_s or 0), create_s=control_s or 0)
+    if lost is not None:
+        history.gap(lost, start_s + 0.1, start_s + 0.2)
+    return judge(question(history.ends(30), "delays"))
+
+
+def test_a_start_that_runtime_and_journal_place_far_apart_on_a_calm_host_is_an_error() -> None:
+    """A moved stamp would else be so many FAILs of a right kubelet."""
+    verdict = spoken_late(1.5)
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.findings[0].startswith('CAP-3: ground truths about "app" contradict each other (history lines ')
+    assert (
+        "runtime and journal place the start of instance 3 1.5 s apart, and the host held it up for"
+        in verdict.findings[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_s", "control_s"), [(0.5, 0.02), (1.5, 1.4), (1.5, None)], ids=["a-usual-wait", "a-slow-host", "nothing-speaks"]
+)
+def test_a_program_may_wait_for_its_start(by_s: float, control_s: float | None) -> None:
+    assert spoken_late(by_s, control_s=control_s).outcome is not Outcome.ERROR
+
+
+def test_a_program_may_wait_for_a_cpu_as_long_as_anybody_does() -> None:
+    """Control containers are quick: the runtime starts nothing in them."""
+    assert spoken_late(1.5, pressure_us=990_000).outcome is not Outcome.ERROR
+
+
+@pytest.mark.parametrize(
+    ("by_s", "exit_s", "why"),
+    [(-1.5, None, "before the runtime's create"), (1.9, 10.0, "after the runtime's exit")],
+    ids=["before-the-create", "after-the-exit"],
+)
+def test_a_journal_that_begins_while_there_is_no_such_container_is_an_error_on_any_host(
+    by_s: float, exit_s: float | None, why: str
+) -> None:
+    verdict = spoken_late(by_s, control_s=None, pressure_us=990_000, exit_s=exit_s)
+    assert verdict.outcome is Outcome.ERROR
+    assert f"the journal begins {why}" in verdict.findings[0]
+
+
+@pytest.mark.parametrize("lost", [Channel.RUNTIME, Channel.JOURNAL])
+def test_two_starts_between_which_a_channel_was_lost_may_be_of_two_instances(lost: Channel) -> None:
+    """A static pod that is renewed under its uid, its first journal gone with it and its second start with the channel."""
+    assert spoken_late(1.5, lost=lost).outcome is not Outcome.ERROR
+
+
 def test_a_node_with_another_configuration_is_an_error() -> None:
     history = History(CRASHING).without(Kind.NODE).node(-0.9, matches=False).lives("app", *GOOD).ends(30)
     assert judge(question(history, "delays")).outcome is Outcome.ERROR

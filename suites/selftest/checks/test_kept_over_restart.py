@@ -1,11 +1,17 @@
 """What runs over a restart of its kubelet runs on, and stays ready and started."""
 
+import msgspec
 import pytest
 
+from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.pod import Container, Probe, ProbeKind
 from crashloop.verdict import Outcome, Verdict
 from sim.faults import CompanyFault, RestartFault
 from sim.faults.fault import Fault
+from suites.conformance.scenarios import at
+from suites.selftest.kit.cases import checked, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
+from suites.selftest.kit.histories import History
 from tools.trials import NO_FAULT, VERSION, recordings_of, verdict_of
 
 OWN = {"PROBE-36": "kubelet-restarted-beside-probes", "RULES-37": "kubelet-restarted-beside-all-kinds"}
@@ -38,3 +44,35 @@ def test_a_kubelet_that_ends_what_runs_when_it_restarts_is_a_fail() -> None:
     found = verdict("RULES-37", frozenset({RestartFault.KILLS_AT_RESTART}))
     assert found.outcome is Outcome.FAIL
     assert "nobody had asked for that" in found.findings[0]
+
+
+READINESS = Probe(kind=ProbeKind.READINESS, pattern="FFF", period_s=5)
+UNREADY = msgspec.structs.replace(
+    scenario(Container(probes=(READINESS,))), interventions=(at(20, InterventionKind.RESTART_KUBELET),)
+)
+
+
+def called_ready(*, after: str = "F") -> list[str]:
+    """Its probe fails from the first second on, and answers once more after the restart; a status calls it ready then."""
+    history = History(UNREADY).lives("app", (0.5, None, 0), status=False).note(1.0, "app", 0, "readiness.0", "F")
+    for at_s, ready in ((2.0, False), (26.0, True)):
+        conditions = [{"type": "Ready", "status": str(ready)}, {"type": "ContainersReady", "status": str(ready)}]
+        said = history.running("app", 0, 0.5) | {"ready": ready, "started": True}
+        history.status(at_s, {"app": said}, conditions=conditions)
+        if not ready:
+            history.intervention(20.0, "restart-kubelet").node(22.0, started_s=21.0)
+            history.note(24.0, "app", 0, "readiness.1", after)
+    return told(checked("kept-over-restart", history.ends(40)))
+
+
+def test_what_was_not_ready_and_is_called_ready_is_a_fail() -> None:
+    """kubernetes/kubernetes#131303."""
+    assert called_ready() == [
+        'FAIL: a status says that "app" is ready after a restart of the kubelet (history lines 13, 32 and 41); it ran on, '
+        "was not, and no probe had succeeded."
+    ]
+
+
+def test_what_is_ready_again_by_its_probe_may_be_called_so() -> None:
+    (finding,) = called_ready(after="S")
+    assert finding.startswith("INCONCLUSIVE: 0 statuses of a probed container")

@@ -8,6 +8,7 @@ from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,
     FORGOTTEN_RUNS_AGAIN,
+    NEVER_GETS_NO_SANDBOX,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
     SANDBOX_REPEATS_NEVER,
@@ -15,7 +16,7 @@ from crashloop.model.variants import (
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, RestartPolicy, restart_in
-from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.program import HOLDS, KILLED, exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import STOCK, app, question, scenario
@@ -71,6 +72,23 @@ def test_a_restart_by_rule_that_does_not_come_is_found_and_explained_by_the_vari
     assert explained.outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(
+    ("oom_s", "outcome"), [(2.0, Outcome.PASS), (1.5, Outcome.FAIL), (None, Outcome.FAIL)], ids=str
+)
+def test_a_sandbox_that_ends_where_the_memory_of_its_pod_runs_out_is_lost(
+    oom_s: float | None, outcome: Outcome
+) -> None:
+    """A lack of memory ends the pause container as well on a busy host; the pod, under Never, gets no other sandbox."""
+    ruled = app(exits_with(KILLED), restart_policy=RestartPolicy.NEVER, rules=(restart_in(KILLED),))
+    pod = scenario(ruled, policy=RestartPolicy.NEVER, until=Until(restarts={"app": 1}))
+    history = History(pod).lives("app", (1.0, 2.04, KILLED))
+    for at_s, kind, phase in ((oom_s, Kind.OOM, ""), (2.05, Kind.SANDBOX, "exited")):
+        if at_s is not None:
+            history.add(at_s, Channel.RUNTIME, kind, {"container_id": "sandbox-0", "phase": phase}, pod=True)
+    found = run_checkers(question(history.ends(100), "restart-decision"), frozenset({NEVER_GETS_NO_SANDBOX}))
+    assert found.outcome is outcome
+
+
 def unknown() -> History:
     """The same, with a status in between: 1.37.1 counts the sidecar as one that it could not locate."""
     lasts = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}
@@ -82,7 +100,8 @@ def unknown() -> History:
     ended = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": 143}}}
     history.status(6.2, {"sidecar": {**waits, "lastState": lasts}, "app": ended}, phase="Pending")
     history.lives("sidecar", (6.5, None, 0), first=1, status=False)
-    return history.status(6.7, {"sidecar": {**history.running("sidecar", 1, 6.5), "lastState": lasts}}).ends(12)
+    again = {**history.running("sidecar", 1, 6.5), "lastState": lasts}
+    return history.status(6.7, {"sidecar": again}, phase="Pending").ends(12)
 
 
 def test_what_is_stated_of_a_sidecar_between_two_sandboxes_is_found_and_explained_by_the_variant() -> None:
@@ -124,6 +143,37 @@ def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_v
     ]
     explained = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
     assert explained.outcome is Outcome.PASS
+
+
+def unstated(*, until_s: float, stated: bool = True) -> History:
+    """The end of "app" with its sandbox at 7 s is stated late: what has ended under Never runs again from 8 s to 28 s."""
+    done = Container(name="done", program=exits_with(0, times=2), restart_policy=NEVER)
+    history = History(msgspec.structs.replace(lost(done, app(HOLDS)), until=Until(exits={"done": 2})))
+    history.lives("done", (1.0, 2.0, 0), status=False).intervention(6.0, "kill-sandbox")
+    history.lives("app", (1.0, 7.0, 143), status=False)
+    ended = {"done": history.exited("done", 0, 1.0, 2.0, 0)} if stated else {}
+    history.status(7.1, {**ended, "app": history.running("app", 0, 1.0)})
+    history.lives("done", (8.0, 28.0, 0), first=1, status=False).lives("app", (8.2, None, 0), first=1, status=False)
+    last = {"lastState": history.exited("app", 0, 1.0, 7.0, 143)["state"]}
+    return history.status(until_s, {"app": {**history.running("app", 1, 8.2), **last}}).ends(100)
+
+
+@pytest.mark.parametrize(
+    ("history", "until_s", "outcome"),
+    [
+        (unstated(until_s=29.0), 22, Outcome.PASS),
+        (unstated(until_s=90.0), 83, Outcome.FAIL),
+        (unstated(until_s=60.0, stated=False), 53, Outcome.FAIL),
+    ],
+    ids=["refused", "refused-no-more", "never-stated"],
+)
+def test_no_status_is_due_while_the_api_server_refuses_what_runs_again(
+    history: History, until_s: int, outcome: Outcome
+) -> None:
+    judged = question(history, "last-exit")
+    (stale,) = run_checkers(judged, DOCUMENTED).findings
+    assert f'instance 0 of "app" was said to be running until {until_s} s after its exit' in stale.sentence
+    assert run_checkers(judged, frozenset({SANDBOX_REPEATS_NEVER})).outcome is outcome
 
 
 @pytest.mark.parametrize(("removed_s", "explained"), [(5.0, Outcome.PASS), (1.5, Outcome.FAIL)])

@@ -45,6 +45,17 @@ def test_accepts_a_mirror_pod_that_comes_back_at_once() -> None:
     assert answer.facts == {"mirror_back_s": [0.7]}
 
 
+@pytest.mark.parametrize(
+    ("end_s", "outcome", "why"), [(60, "FAIL", "; 30 s is the longest."), (40, "INCONCLUSIVE", "")]
+)
+def test_a_mirror_pod_that_is_never_gone_is_a_fail(end_s: int, outcome: str, why: str) -> None:
+    history = mirror(History(STATIC).lives("app", *GOOD), 0.1, "created", 1).intervention(20.0, "delete-mirror-pod")
+    (finding,) = told(checked("mirror-returns", history.ends(end_s)))
+    line = history.line_of(Kind.INTERVENTION)
+    said = f"the mirror pod was not gone {end_s - 20} s after the request to delete it (history line {line})"
+    assert finding == f"{outcome}: {said}{why or ': the scenario was complete.'}"
+
+
 def test_a_mirror_pod_that_stays_away_is_a_fail() -> None:
     history = deleted().ends(60)
     assert told(checked("mirror-returns", history)) == [
@@ -142,16 +153,23 @@ def edited(*begins_s: float) -> History:
     return history.ends(60)
 
 
+def beside_the_last(history: History) -> str:
+    """What is said of the second instance of a history, and of the exit of the first."""
+    began = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
+    exited = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    first, second = sorted((began, exited))
+    return (
+        f"FAIL: a container of the static pod began (history lines {first} and {second}) while one of the pod before still ran; "
+        "it was to wait for its end."
+    )
+
+
 def test_an_edited_pod_that_begins_after_the_end_of_the_one_before_is_right() -> None:
     assert told(checked("edited-in-turn", edited(26.0))) == []
 
 
 def test_an_edited_pod_beside_the_one_before_is_a_fail() -> None:
-    history = edited(10.0)
-    assert told(checked("edited-in-turn", history)) == [
-        f"FAIL: a container of the edited pod began (history line {history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)}) "
-        "while one of the pod before still ran; it was to wait for its end."
-    ]
+    assert told(checked("edited-in-turn", edited(10.0))) == [beside_the_last(edited(10.0))]
 
 
 @pytest.mark.parametrize("comes", [False, True])
@@ -177,14 +195,14 @@ def test_a_renewed_pod_that_begins_after_its_end_is_right() -> None:
 
 
 def test_a_renewed_pod_that_begins_before_its_end_is_a_fail() -> None:
-    history = renewed(9.0)
-    began = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
-    exited = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
-    first, second = sorted((began, exited))
-    assert told(checked("edited-in-turn", history)) == [
-        f"FAIL: a container of the pod began again (history lines {first} and {second}) "
-        "while one that ran before its file was removed still ran."
-    ]
+    assert told(checked("edited-in-turn", renewed(9.0))) == [beside_the_last(renewed(9.0))]
+
+
+def test_a_start_that_was_under_way_when_the_file_went_is_of_the_pod_before() -> None:
+    """On a slow disk: its sandbox is the one before."""
+    history = History(STATIC).intervention(6.0, "renew-static-pod", absent_s=2.0)
+    history.add(15.0, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-1", "phase": "created"}, pod=True)
+    assert told(checked("edited-in-turn", history.lives("app", (7.0, 14.0, 137), (17.0, None, 0)).ends(60))) == []
 
 
 def test_a_renewed_pod_that_never_begins_again_is_a_fail() -> None:

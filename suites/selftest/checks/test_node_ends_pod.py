@@ -47,11 +47,11 @@ def test_the_final_phase_says_who_ended_the_pod() -> None:
     assert finding.startswith("INCONCLUSIVE: the node ended the pod itself, reason Evicted (history line ")
 
 
-def deleted(*lives: tuple[float, float | None, int]) -> History:
+def deleted(*lives: tuple[float, float | None, int], create_s: float = 0.1) -> History:
     """A pod with a grace period that is deleted at 5 s, whose container ignores SIGTERM."""
     pod = Pod(containers=(Container(program=runs((10, 1)), exit_code_on_term=KILLED),), grace_s=20)
     watched = PodScenario(name="deleted", profile="max-2s", pod=pod, until=Until(at_least_s=40))
-    return History(watched).lives("app", *lives).intervention(5, "delete-pod").ends(40)
+    return History(watched, create_s=create_s).lives("app", *lives).intervention(5, "delete-pod").ends(40)
 
 
 def test_what_exits_while_its_pod_ends_stays_down() -> None:
@@ -74,6 +74,18 @@ def test_a_start_that_was_under_way_at_the_deletion_is_none_of_its_end() -> None
 
 def test_a_start_that_the_host_held_up_is_inconclusive() -> None:
     history = deleted((1.0, 4.0, 1), (12.0, 22.0, 1)).stall(4.5, 11.9)
+    assert checked("no-start-at-end", history).outcome is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("took_s", "outcome"), [(0.03, Outcome.FAIL), (3.0, Outcome.INCONCLUSIVE)])
+def test_a_kubelet_learns_of_the_end_by_its_watch(took_s: float, outcome: Outcome) -> None:
+    history = deleted((1.0, 4.0, 1), (12.0, 22.0, 1)).api_controls(40, took_s=took_s)
+    assert checked("no-start-at-end", history).outcome is outcome
+
+
+def test_what_the_runtime_takes_for_a_start_is_none_of_the_kubelets() -> None:
+    """Created 5.5 s after the deletion, and started 2 s later."""
+    history = deleted((3.0, 4.0, 1), (12.5, 22.5, 1), create_s=2.0)
     assert checked("no-start-at-end", history).outcome is Outcome.INCONCLUSIVE
 
 

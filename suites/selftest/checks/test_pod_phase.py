@@ -3,12 +3,14 @@
 import msgspec
 import pytest
 
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import ContainerKind, RestartPolicy
-from crashloop.spec.program import runs
+from crashloop.model.variants import RESTART_ALL_STAYS_RUNNING
+from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
+from crashloop.spec.program import HOLDS, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, resetting, scenario, told
+from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, case, checked, good, resetting, scenario, told
 from suites.selftest.kit.histories import History, stamp
 
 
@@ -266,6 +268,23 @@ def test_a_phase_that_a_container_of_its_own_status_contradicts_is_a_fail(phase:
     ]
 
 
+@pytest.mark.parametrize(
+    ("exits_s", "told_of"), [(1.99, []), (2.01, ["FAIL"]), (None, ["FAIL"])], ids=["ended", "ended later", "runs"]
+)
+def test_a_final_phase_beside_a_container_that_has_ended_since_the_look_is_right(
+    exits_s: float | None, told_of: list[str]
+) -> None:
+    """The kubelet asks when it sends a status whether the pod has stopped: seen once on 1.37.2, of an ephemeral container."""
+    history = beside("Failed", "app").lives("app", (0.5, exits_s, 1), status=False)
+    assert [each.partition(":")[0] for each in told(checked("phase-agrees", history))] == told_of
+
+
+def test_a_final_phase_beside_a_container_whose_end_nobody_could_see_is_open() -> None:
+    history = beside("Failed", "app").lives("app", (0.5, None, 1), status=False).gap(Channel.RUNTIME, 1.0, 3.0)
+    (finding,) = told(checked("phase-agrees", history))
+    assert finding.startswith("INCONCLUSIVE: ")
+
+
 @pytest.mark.parametrize(("at_s", "accused"), [(4.0, True), (6.0, False)])
 def test_the_phase_of_a_pod_whose_deadline_has_passed_stays_as_it_was(at_s: float, accused: bool) -> None:
     """A RestartAllContainers had begun the initialisation again, and no final phase is stated while a container runs."""
@@ -277,3 +296,76 @@ def test_the_phase_of_a_pod_whose_deadline_has_passed_stays_as_it_was(at_s: floa
     history.status(0.5, {"setup": history.running("setup", 0, 0.4)}, phase="Pending", startTime=stamp(0.0))
     history.status(at_s, {"setup": history.running("setup", 0, 0.4)}).ends(10)
     assert bool(told(checked("phase-agrees", history))) is accused
+
+
+def sidecar(name: str) -> Container:
+    probe = Probe(kind=ProbeKind.STARTUP, pattern="FFS", period_s=1)
+    return Container(
+        name=name, kind=ContainerKind.INIT, program=HOLDS, restart_policy=RestartPolicy.ALWAYS, probes=(probe,)
+    )
+
+
+def reset_behind(*sidecars: str, app_s: float) -> History:
+    """All containers are removed at 6.3 s; the first sidecar starts again at 7 s, and each further one at 15 s."""
+    history = History(scenario(*map(sidecar, sidecars), resetting(runs((3, 42)))))
+    history.lives("app", (3.0, 6.0, 42), status=False)
+    for number, name in enumerate(sidecars):
+        history.lives(name, (0.5, 6.2, 143), status=False)
+        history.lives(name, (15.0 if number else 7.0, None, 0), first=1, status=False)
+    for name in ("app", *sidecars):
+        history.runtime(6.3, Kind.REMOVED, name, f"{name}-0")
+    return history.lives("app", (app_s, None, 0), first=1, status=False)
+
+
+def said(history: History, *phases: tuple[float, str]) -> list[str]:
+    for said_s, phase in ((5.0, "Running"), (6.9, "Running"), *phases):
+        history.counts(said_s, "app", int(said_s > 6), phase=phase)
+    history.api_controls(40).ends(40)
+    found = CHECKERS["pod-phase"](case(history, deviations=frozenset({RESTART_ALL_STAYS_RUNNING})))
+    return [each.partition(":")[0] for each in told(found)]
+
+
+@pytest.mark.parametrize("is_answer_known", [True, False])
+@pytest.mark.parametrize(("at_s", "told_of"), [(24.98, []), (19.0, ["FAIL"])], ids=["just before", "too early"])
+def test_a_reset_pod_runs_from_its_sidecar_s_startup_probe_on(
+    at_s: float, told_of: list[str], is_answer_known: bool
+) -> None:
+    """The kubelet states that before it creates the first application, as 1.37.2 did 17 ms before."""
+    history = reset_behind("sidecar", app_s=25.0)
+    if is_answer_known:
+        history.note(24.9, "sidecar", 1, "startup.0", "S")
+    assert said(history, (18.5, "Pending"), (at_s, "Running")) == told_of
+
+
+@pytest.mark.parametrize(("phase", "told_of"), [("Running", []), ("Pending", ["FAIL"])])
+def test_a_reset_pod_is_not_pending_any_more_once_its_sidecar_has_started(phase: str, told_of: list[str]) -> None:
+    """Its application waits for its image, say."""
+    history = reset_behind("sidecar", app_s=38.0).note(9.0, "sidecar", 1, "startup.0", "S")
+    assert said(history, (8.0, "Pending"), (30.0, phase), (39.0, "Running")) == told_of
+
+
+def test_a_reset_pod_runs_between_the_start_of_one_sidecar_and_that_of_the_next() -> None:
+    history = reset_behind("first", "second", app_s=25.0)
+    history.note(9.0, "first", 1, "startup.0", "S").note(24.9, "second", 1, "startup.0", "S")
+    assert said(history, (8.0, "Pending"), (14.0, "Running"), (20.0, "Pending"), (26.0, "Running")) == []
+
+
+@pytest.mark.parametrize(("phase", "told_of"), [("Pending", []), ("Running", ["FAIL"])])
+def test_a_pod_is_pending_until_its_sidecar_has_started_in_another_sandbox(phase: str, told_of: list[str]) -> None:
+    """As of 1.33: kubernetes/kubernetes#127793."""
+    history = History(scenario(sidecar("sidecar"), app(HOLDS)))
+    history.lives("sidecar", (1.0, 6.9, 143), (8.0, None, 0), status=False)
+    history.lives("app", (3.0, 6.8, 143), (20.0, None, 0), status=False).intervention(6.0, "kill-sandbox")
+    history.note(2.9, "sidecar", 0, "startup.0", "S").note(19.9, "sidecar", 1, "startup.0", "S")
+    assert said(history, (15.0, phase), (19.95, "Running"), (21.0, "Running")) == told_of
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["its sandbox went before its start", "its sandbox is there"])
+def test_what_was_created_and_never_ran_has_ended_with_its_sandbox(*, is_gone: bool) -> None:
+    history = History(CRASHING).runtime(0.5, Kind.CREATED, "app", "never-ran")
+    if is_gone:
+        gone = {"container_id": "sandbox-0", "phase": "exited", "exit_code": 137}
+        history.add(1.0, Channel.RUNTIME, Kind.SANDBOX, gone, pod=True)
+    history.counts(14.0, "app", 0, phase="Running").lives("app", (20, 21, 1), status=False).ends(40)
+    found = [each for each in told(checked("pod-phase", history)) if "was said to be Running" in each]
+    assert bool(found) is not is_gone

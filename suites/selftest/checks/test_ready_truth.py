@@ -146,6 +146,12 @@ def test_successes_before_a_restart_do_not_count_but_in_the_kubelet() -> None:
     assert "had not succeeded 3 times in a row in 0 answers" in str(told(as_shipped(inherited)))
 
 
+def test_a_question_that_the_end_of_a_life_cut_off_may_have_ended_its_successes() -> None:
+    """The next one was due after 2 s; it failed with the container, and left no note."""
+    own = restarted((1.5, False), (8.5, True), (12.5, False), (19.5, True), since_s=19.1).api_controls(40)
+    assert told(as_shipped(own)) == []
+
+
 def test_ready_while_it_does_not_run_is_a_fail() -> None:
     history = History(PROBED).lives("app", (1.0, None, 0), status=False)
     history.note(2.0, "app", 0, "readiness.0", "S")

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from crashloop.history.event import Kind
+from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life
@@ -136,3 +136,13 @@ def test_another_generation_is_a_fail(named: tuple[tuple[float, int | None], ...
     assert re.fullmatch(
         rf"FAIL: the generation that a status names is {number} \(history line \d+\); {due} was due\.", found[0]
     )
+
+
+def test_a_resize_without_sigterm_is_a_fail() -> None:
+    made = History(RESIZED).lives("app", (0.5, 8.1, 137), (8.4, None, 0))
+    made.intervention(8, "resize", ended_s=8.0, container="app", cpu="20m").ends(60)
+    action, ended = made.line_of(Kind.INTERVENTION), made.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+    assert told(checked("resize-restart", made)) == [
+        f'FAIL: "app" was ended by SIGKILL 0.1 s after its resize (history lines {action} and {ended}); '
+        "it had 2 s to end by itself."
+    ]

@@ -1,12 +1,17 @@
 """The start-up after RestartAllContainers, and the ephemeral containers beside it."""
 
+import msgspec
+import pytest
+
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Action, Container, ContainerKind, RestartPolicy, restart_in
+from crashloop.spec.pod import Action, Container, ContainerKind, Probe, ProbeKind, RestartPolicy, restart_in
 from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
 
+PROBE = Probe(kind=ProbeKind.STARTUP, pattern="FFS")
 RULE = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
 NEVER = RestartPolicy.NEVER
 POD = scenario(
@@ -19,9 +24,9 @@ POD = scenario(
 STEP = "restart rule RestartAllContainers In [42] matches exit code 42"
 
 
-def reset(*, setup_s: float = 6.5, sidecar_s: float = 8.0, app_s: float = 8.5) -> History:
+def reset(pod: PodScenario = POD, *, setup_s: float = 6.5, sidecar_s: float = 8.0, app_s: float = 8.5) -> History:
     """Started again at these times, after an exit of "app" at 5 s."""
-    history = History(POD, create_s=0.0)
+    history = History(pod, create_s=0.0)
     history.lives("setup", (0.5, 1.5, 0), (setup_s, setup_s + 1, 0)).lives("sidecar", (2.0, 5.5, 143))
     history.lives("sidecar", (sidecar_s, None, 0), first=1)
     history.lives("app", (3.0, 5.0, 42), (app_s, None, 0))
@@ -49,6 +54,29 @@ def test_a_container_before_its_sidecar_is_found() -> None:
     assert 'FAIL: after the exit of "app", "app" was started before "sidecar" had started again' in str(
         told(checked("restart-all-order", reset(app_s=7.8).ends(20)))
     )
+
+
+PROBED = scenario(
+    POD.pod.containers[0],
+    msgspec.structs.replace(POD.pod.containers[1], probes=(PROBE,)),
+    *POD.pod.containers[2:],
+    policy=NEVER,
+)
+
+
+@pytest.mark.parametrize(("app_s", "is_early"), [(9.9, True), (11.5, False)])
+def test_a_container_before_the_startup_probe_of_its_sidecar_has_succeeded_again_is_found(
+    app_s: float, is_early: bool
+) -> None:
+    """The success before the restart counts for nothing."""
+    history = reset(PROBED, app_s=app_s)
+    for life, started_s in enumerate((2.0, 8.0)):
+        history.journal(started_s, Kind.STARTED, "sidecar", life)
+        for number, answer in enumerate("FFS" if life else "S"):
+            history.note(started_s + 0.5 + number, "sidecar", life, f"startup.{number}", answer)
+    found = str(told(checked("restart-all-order", history.ends(20))))
+    early = 'FAIL: after the exit of "app", "app" was started before "sidecar" had started again, by its startup probe'
+    assert early in found if is_early else found == "[]"
 
 
 def test_a_reset_without_a_start_is_not_enough() -> None:

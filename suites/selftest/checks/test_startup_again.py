@@ -109,6 +109,32 @@ def test_a_kubelet_that_has_just_met_the_pod_may_wait_for_a_part_of_the_period()
     )
 
 
+def test_a_kubelet_that_is_behind_with_the_startup_probe_may_be_as_late_with_the_readiness_probe() -> None:
+    """The startup probe, due every second, was asked 8 s apart."""
+    history = History(SLOW).lives("app", (1.0, None, 0))
+    history.note(35.0, "app", 0, "startup.0", "F").note(43.0, "app", 0, "startup.1", "S")
+    assert told(checked("readiness-after-start", history.note(54.0, "app", 0, "readiness.0", "S").ends(90))) == []
+
+
+def test_a_readiness_probe_that_is_asked_more_often_than_its_period_says_is_a_fail() -> None:
+    history = begun(35.8)
+    for number in range(1, 10):
+        history.note(35.8 + number, "app", 0, f"readiness.{number}", "S")
+    first, last = history.line_of(Kind.NOTED, 1), history.line_of(Kind.NOTED, 10)
+    assert told(checked("readiness-after-start", history)) == [
+        'FAIL: the readiness probe of instance 0 of "app" was asked 9 times within 9 s in which it was ready '
+        f"(history lines {first} and {last}); once every 30 s was due."
+    ]
+
+
+def test_a_container_that_is_not_ready_is_asked_with_each_status_as_well() -> None:
+    """pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""
+    history = begun(35.8)
+    for number in range(1, 10):
+        history.note(35.8 + number, "app", 0, f"readiness.{number}", "F")
+    assert told(checked("readiness-after-start", history.note(45.9, "app", 0, "readiness.10", "S"))) == []
+
+
 ENDING = scenario(app(probes=(Probe(pattern="SSS"), PROBES[1])))
 
 

@@ -13,6 +13,7 @@ from crashloop.cli.catalogue import StateName
 from crashloop.requirements import load_requirements
 from crashloop.resources import MANIFESTS
 from crashloop.spec.requirement import State
+from crashloop.spec.version import DEFAULT_VERSION
 from crashloop.verdict import ExitCode
 
 CATALOGUE = load_requirements()
@@ -68,9 +69,9 @@ def test_profiles_are_checked_one_by_one_and_the_worst_decides_the_exit_code(tmp
     assert done.exit_code == ExitCode.USAGE
     rows = msgspec.json.decode(done.stdout)
     assert [(each["outcome"], each["kubernetes"]) for each in rows] == [
-        ("refused", "1.37.1"),
-        ("unreadable", "1.37.1"),
-        ("accepted", "1.37.1"),
+        ("refused", DEFAULT_VERSION),
+        ("unreadable", DEFAULT_VERSION),
+        ("accepted", DEFAULT_VERSION),
     ]
 
 

@@ -1,46 +1,43 @@
 """The tester of kubetest2 is a run on the cluster that kubetest2 names, with its results among the artifacts."""
 
-import sys
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from crashloop.cli import kubetest2
+TESTER = Path(__file__).parents[3] / "contrib" / "kubetest2-tester-crashloop"
+RUN = """#!/bin/sh
+echo "$@"
+[ "$WRITES" = yes ] && mkdir -p "$ARTIFACTS/crashloop" && echo "<testsuites/>" >"$ARTIFACTS/crashloop/junit.xml"
+exit "$CODE"
+"""
 
 
-def test_the_run_is_written_among_the_artifacts(tmp_path: Path) -> None:
-    assert kubetest2.run_directory({"ARTIFACTS": str(tmp_path)}) == tmp_path / "crashloop"
-    assert kubetest2.run_directory({}) == Path("_artifacts/crashloop").absolute()
-
-
-def test_arguments_after_the_dashes_are_those_of_a_run() -> None:
-    given = kubetest2.arguments(["--requirement", "CAP-3"], Path("/a/crashloop"))
-    assert given == ["run", "--provider=existing", "--run-dir=/a/crashloop", "--requirement", "CAP-3"]
+def judged(folder: Path, code: int, writes: str) -> tuple[int, str]:
+    """Exit code and output with a program in place of crashloop that says its arguments."""
+    program = folder / "crashloop"
+    program.write_text(RUN, encoding="utf-8")
+    program.chmod(0o755)
+    variables = {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "ARTIFACTS": f"{folder}/of it",
+        "CODE": str(code),
+        "WRITES": writes,
+    }
+    done = subprocess.run(
+        [TESTER, "--requirement", "CAP-3"], env=variables, stdout=subprocess.PIPE, text=True, check=False
+    )
+    return done.returncode, done.stdout.strip()
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_testgrid_finds_the_verdicts_whatever_the_exit_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int
-) -> None:
-    def judged() -> None:
-        (run_dir,) = (Path(each.partition("=")[2]) for each in sys.argv if each.startswith("--run-dir="))
-        run_dir.mkdir()
-        (run_dir / "junit.xml").write_text("<testsuites/>", encoding="utf-8")
-        raise SystemExit(code)
-
-    monkeypatch.setenv("ARTIFACTS", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", ["kubetest2-tester-crashloop", "--requirement=CAP-3"])
-    monkeypatch.setattr(kubetest2, "crashloop", judged)
-    with pytest.raises(SystemExit) as ended:
-        kubetest2.main()
-    assert ended.value.code == code
-    assert (tmp_path / "junit_crashloop.xml").read_text(encoding="utf-8") == "<testsuites/>"
+def test_testgrid_finds_the_verdicts_whatever_the_exit_code(tmp_path: Path, code: int) -> None:
+    said = f"run --provider=existing --run-dir={tmp_path}/of it/crashloop --requirement CAP-3"
+    assert judged(tmp_path, code, "yes") == (code, said)
+    assert (tmp_path / "of it" / "junit_crashloop.xml").read_text(encoding="utf-8") == "<testsuites/>\n"
 
 
-def test_without_verdicts_there_is_no_file_for_testgrid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ARTIFACTS", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", ["kubetest2-tester-crashloop"])
-    monkeypatch.setattr(kubetest2, "crashloop", lambda: sys.exit(2))
-    with pytest.raises(SystemExit):
-        kubetest2.main()
-    assert list(tmp_path.iterdir()) == []
+def test_without_verdicts_there_is_no_file_for_testgrid(tmp_path: Path) -> None:
+    assert judged(tmp_path, 2, "no")[0] == 2
+    assert not (tmp_path / "of it").exists()

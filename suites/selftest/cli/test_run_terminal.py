@@ -7,9 +7,13 @@ import pytest
 from crashloop.cli.run_terminal import is_own, progress
 from crashloop.cli.runs import _refuse_misspelt
 from crashloop.errors import UsageError
+from crashloop.resources import SUITES
 from crashloop.verdict import ExitCode
 from suites.selftest.kit import simulated_recorder
 from suites.selftest.kit.existing_kit import crashloop, crashloop_run
+
+CAP = SUITES / "conformance" / "test_cap.py"
+"""Few tests, and so few imports of each process."""
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,7 @@ def test_options_of_pytest_and_its_plugins_pass(given: str) -> None:
     ids=["before the session", "before the recorder"],
 )
 def test_an_error_is_the_only_message(tmp_path: Path, processes: str, arguments: tuple[str, ...], said: str) -> None:
-    status, output = crashloop_run(tmp_path, *arguments, "-n", processes)
+    status, output = crashloop_run(tmp_path, *arguments, "-n", processes, str(CAP))
     assert status == ExitCode.USAGE
     assert output.strip().startswith(f"crashloop: {said}")
     assert "nothing was recorded" not in output
@@ -90,5 +94,5 @@ def test_a_run_that_is_interrupted_while_it_chooses_tests_begins_nothing(
     hook = "def pytest_collection_modifyitems():\n    raise KeyboardInterrupt\n"
     (tmp_path / "interrupting.py").write_text(hook, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    status, output = crashloop_run(tmp_path, "-p", "interrupting", "-n", "0", "--dry-run")
+    status, output = crashloop_run(tmp_path, "-p", "interrupting", "-n", "0", "--dry-run", str(CAP))
     assert (status, output.strip()) == (ExitCode.INTERRUPTED, "crashloop: interrupted.")

@@ -23,8 +23,9 @@ from crashloop.profiles import load_profile
 from crashloop.run.options import check_objects, check_provider
 from crashloop.rundir import RunDir
 from crashloop.settings import Paths, Settings
-from crashloop.stress.assignment import Operation
-from crashloop.stress.folder import StressDir, read_jsonl
+from crashloop.spec.version import DEFAULT_VERSION
+from crashloop.stress.assignment import Operation, read_jsonl
+from crashloop.stress.folder import StressDir
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.report_example import INFO
@@ -183,7 +184,7 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
     [
         (("up", "--node-image", "x"), "--node-image: only for --provider kind, not local."),
         (("up", "--kind-binary", "x"), "--kind-binary: only for --provider kind, not local."),
-        (("up", "--feature-gate", "NoSuchGate=true"), "Kubernetes 1.37.1 does not have that gate."),
+        (("up", "--feature-gate", "NoSuchGate=true"), f"Kubernetes {DEFAULT_VERSION} does not have that gate."),
         (("stress", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
         (("stress", "--run-dir", "/dev/null"), "--run-dir /dev/null: it is a file; a folder was expected."),
         (("observe", "--run-dir", ""), "--run-dir: the value is empty; a folder was expected."),
@@ -216,7 +217,6 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         ),
         (("predict", "--costs", "/dev/zero"), "costs /dev/zero: cannot be read (it is no regular file and no pipe)."),
         (("observe", "--namespace", "Bad NS!"), "--namespace 'Bad NS!': expected 1 to 63 lower-case letters"),
-        (("trend", "x" * 300), "cannot be read (File name too long)."),
         (("predict", "--life", "nan"), "--life 'nan':"),
         (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
@@ -270,10 +270,9 @@ def test_a_file_of_many_brackets_is_reported_in_words(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
     example_run(tmp_path / "run")
-    CliRunner().invoke(app, ["analyze", str(tmp_path / "run")])
-    for command, option in (("matrix", "--write"), ("matrix", "--html"), ("trend", "--html")):
-        said = refusal(command, str(tmp_path / "run"), option, str(tmp_path))
-        assert said == f"{option} {tmp_path}: cannot be written (Is a directory).\nName another file."
+    CliRunner().invoke(app, ["report", "--again", str(tmp_path / "run")])
+    said = refusal("compare", "--by=version", str(tmp_path / "run"), "--html", str(tmp_path))
+    assert said == f"--html {tmp_path}: cannot be written (Is a directory).\nName another file."
 
 
 def test_a_damaged_newest_run_hides_no_requirement(tmp_path: Path) -> None:
@@ -305,12 +304,12 @@ def test_damaged_files_that_decide_no_verdict_are_named(tmp_path: Path) -> None:
 
 def test_a_read_only_run_is_judged_all_the_same(folder: Path) -> None:
     example_run(folder / "run")
-    CliRunner().invoke(app, ["analyze", str(folder / "run")])
+    CliRunner().invoke(app, ["report", "--again", str(folder / "run")])
     before = (folder / "run" / "results.json").read_bytes()
     (folder / "run").chmod(0o555)
     try:
         with as_nobody():
-            done = CliRunner().invoke(app, ["analyze", str(folder / "run")])
+            done = CliRunner().invoke(app, ["report", "--again", str(folder / "run")])
     finally:
         (folder / "run").chmod(0o755)
     assert "results and report were not written (Permission denied)." in done.output
@@ -346,12 +345,12 @@ def test_one_version_is_not_every_release() -> None:
 
 def test_a_run_whose_files_have_no_end_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.json")
-    for command in ("analyze", "report", "matrix"):
-        assert refusal(command, str(tmp_path)).startswith(f"run directory {tmp_path}: run.json is no regular file.")
+    for command in (("report", "--again"), ("report",), ("compare", "--by=version")):
+        assert refusal(*command, str(tmp_path)).startswith(f"run directory {tmp_path}: run.json is no regular file.")
     (tmp_path / "run.json").unlink()
     (tmp_path / "history").mkdir()
     (tmp_path / "history" / "pod.jsonl").symlink_to("/dev/zero")
-    assert refusal("analyze", str(tmp_path)).startswith(
+    assert refusal("report", "--again", str(tmp_path)).startswith(
         f"run directory {tmp_path}: history/pod.jsonl is no regular file."
     )
 
@@ -423,3 +422,7 @@ def test_a_number_of_processes_is_one(
         main()
     assert ended.value.code == ExitCode.USAGE
     assert "expected a number of processes, auto or logical" in capsys.readouterr().err
+
+
+def test_other_rules_are_only_for_a_recording_that_is_judged_again() -> None:
+    assert refusal("report", "RUN", "--model-version", "1.36").startswith("--model-version: only with --again.")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,28 @@ def test_a_name_is_taken_once(store: ClusterStore) -> None:
     create(store, "one")
     with pytest.raises(UsageError, match="cluster 'one': a cluster of this name exists"):
         create(store, "one")
+
+
+def test_the_last_removal_leaves_neither_folder_nor_lock(store: ClusterStore) -> None:
+    create(store, "one")
+    create(store, "two")
+    remove("one", store)
+    assert {path.name for path in store.root.iterdir()} == {"two"}
+    remove("two", store)
+    assert list(store.root.parent.iterdir()) == []
+
+
+def test_a_start_that_waits_while_the_last_cluster_is_removed_goes_on(store: ClusterStore) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            with store.locked():
+                waiting = [
+                    pool.submit(create, ClusterStore(store.root.parent, host=store.host), name) for name in "abc"
+                ]
+            names = [each.result().path.name for each in waiting]
+            assert {path.name for path in store.root.iterdir()} == set(names)
+            assert set(remove_all(store, force=True)) == set(names)
+            assert not store.root.exists()
 
 
 def test_a_cluster_whose_owner_lives_is_left_alone(store: ClusterStore) -> None:

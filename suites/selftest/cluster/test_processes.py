@@ -92,12 +92,23 @@ def test_a_program_that_is_not_there_is_a_prerequisite(starter: Starter, tmp_pat
         starter.start(("no-such-program",), node="one", log=tmp_path / "log")
 
 
-def test_a_users_proxy_does_not_come_between_components(
+def test_settings_of_the_users_other_programs_do_not_reach_components(
     starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("HTTPS_PROXY", "http_proxy", "OTHER"):
-        monkeypatch.setenv(name, "http://proxy.invalid")
+    of_others = {
+        "HTTPS_PROXY",
+        "http_proxy",
+        "ETCD_NAME",
+        "CONTAINERD_NAMESPACE",
+        "KUBE_FEATURE_WatchList",
+        "NOTIFY_SOCKET",
+    }
+    theirs = {"HOME", "LC_ALL", "TZ", "GOMAXPROCS"}
+    for name in of_others | theirs:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
     daemon = starter.start(("env",), node="one", log=tmp_path / "log")
     wait_gone(daemon, describe="env")
-    seen = {line.split("=")[0] for line in (tmp_path / "log").read_text().splitlines()}
-    assert seen & {"HTTPS_PROXY", "http_proxy", "OTHER"} == {"OTHER"}
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert {line.split("=")[0] for line in lines} & (of_others | theirs) == theirs
+    assert f"TMPDIR={tmp_path}" in lines

@@ -35,26 +35,31 @@ def published(path: Path, results: Results) -> Path:
 def test_the_exit_code_says_whether_anything_got_worse(
     runs: dict[str, Path], before: str, after: str, code: int
 ) -> None:
-    result = crashloop("diff", runs[before], runs[after])
+    result = crashloop("compare", runs[before], runs[after])
     assert result.exit_code == code
     assert result.stdout.endswith(f"Exit code: {code}\n")
 
 
 def test_json_and_markdown_go_to_standard_output_and_a_page_to_its_file(runs: dict[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "diff.html"
-    result = crashloop("diff", "--json", "--html", page, runs["older"], runs["newer"])
+    result = crashloop("compare", "--json", "--html", page, runs["older"], runs["newer"])
     assert json.loads(result.stdout)["format"] == "crashloop.comparison/2"
     assert "5 differences" in page.read_text(encoding="utf-8")
-    assert crashloop("diff", "--markdown", runs["older"], runs["newer"]).stdout.startswith("## ✗ 5 differences")
+    assert crashloop("compare", "--markdown", runs["older"], runs["newer"]).stdout.startswith("## ✗ 5 differences")
 
 
 def test_a_matrix_shows_runs_and_never_fails(runs: dict[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "matrix.html"
-    result = crashloop("matrix", "--html", page, *runs.values())
+    result = crashloop("compare", "--by=version", "--html", page, *runs.values())
     assert (result.exit_code, "CAP-4" in result.stdout) == (0, True)
     assert "Requirements by provider, Kubernetes version and kubelet</h1>" in page.read_text(encoding="utf-8")
-    assert json.loads(crashloop("matrix", "--json", *runs.values()).stdout)["format"] == "crashloop.matrix/1"
-    assert crashloop("matrix", "--markdown", *runs.values()).stdout.startswith("## ✓ Requirements by provider")
+    assert (
+        json.loads(crashloop("compare", "--by=version", "--json", *runs.values()).stdout)["format"]
+        == "crashloop.matrix/1"
+    )
+    assert crashloop("compare", "--by=version", "--markdown", *runs.values()).stdout.startswith(
+        "## ✓ Requirements by provider"
+    )
 
 
 def test_a_run_that_was_not_judged_is_judged_and_left_as_it_is(tmp_path: Path) -> None:
@@ -76,14 +81,14 @@ def test_what_is_no_run_is_refused(runs: dict[str, Path], tmp_path: Path) -> Non
     with pytest.raises(UsageError, match=r"nothing-here: run\.json cannot be read"):
         judged_run(tmp_path / "nothing-here")
     (runs["kind"] / "results.json").write_text("{", encoding="utf-8")
-    result = crashloop("diff", runs["newer"], runs["kind"])
+    result = crashloop("compare", runs["newer"], runs["kind"])
     assert isinstance(result.exception, UsageError)
     assert "results.json is damaged" in str(result.exception)
 
 
 def test_two_formats_at_once_and_a_page_that_cannot_be_written_are_refused(runs: dict[str, Path]) -> None:
-    refused = crashloop("diff", "--json", "--markdown", runs["older"], runs["newer"])
+    refused = crashloop("compare", "--json", "--markdown", runs["older"], runs["newer"])
     assert str(refused.exception) == ("--json and --markdown: both go to standard output, so only one can be printed.")
-    refused = crashloop("matrix", "--html", runs["older"] / "no" / "folder.html", runs["older"])
+    refused = crashloop("compare", "--by=version", "--html", runs["older"] / "no" / "folder.html", runs["older"])
     assert isinstance(refused.exception, UsageError)
     assert "folder.html: cannot be written (No such file or directory)." in str(refused.exception)

@@ -3,11 +3,10 @@
 import msgspec
 
 from crashloop.checks.everywhere import EVERY_POD
-from crashloop.comparison.matrix import release_page
-from crashloop.comparison.side import by_kubelet
 from crashloop.report.results import ProfileSummary, Results
 from crashloop.verdict import Outcome, Verdict
 from suites.selftest.kit.comparison_example import NEWER, judged
+from tools.release_page import by_kubelet, release_page
 
 
 def verdict(

@@ -11,7 +11,6 @@ from crashloop.comparison.comparison import Comparison
 from crashloop.comparison.side import Change
 from crashloop.comparison.stress import NOT_ASKED_FOR, compare_stress
 from crashloop.comparison.values import JudgedStressRun, ValueChange
-from crashloop.report.stress.results import RowText
 from crashloop.slo.measurements import SloVerdict
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.loads import Crash
@@ -192,17 +191,6 @@ def test_a_run_that_was_disturbed_is_not_compared_with_one_that_was_not() -> Non
 def test_a_row_that_is_not_the_same_is_not_compared() -> None:
     comparison = compare_stress(SAME, stress_run(edited(LATENESS, value=99.0, percentile=50)))
     assert not_compared(comparison) == {LATENESS: "the row is not the same in both runs."}
-
-
-def test_results_of_before_say_that_they_have_to_be_judged_again() -> None:
-    """Neither direction nor intervals were written then."""
-    rows = tuple(RowText(id=row.id, definition="d", source="s", promise=row.promise) for row in ROWS)
-    old = stress_run(rows=rows, stages=(msgspec.structs.replace(stage(), intervals={}),))
-    again = "the results of one run do not say whether lower or higher is better; judge it again."
-    assert not_compared(compare_stress(old, SAME)) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
-    comparison = compare_stress(old, old)
-    assert not_compared(comparison) == dict.fromkeys((STARTUP, LATENESS, RATE), again)
-    assert all("or was judged before results had intervals." in each.not_compared for each in comparison.figures)
 
 
 def test_the_same_load_for_another_time_widens_the_threshold() -> None:

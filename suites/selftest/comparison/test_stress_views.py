@@ -143,7 +143,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_a_stress_run_that_was_not_judged_is_judged_and_left_as_it_is(stress_dir: Path) -> None:
     before = files(stress_dir)
-    result = crashloop("diff", stress_dir, stress_dir)
+    result = crashloop("compare", stress_dir, stress_dir)
     assert result.exit_code == 0
     assert "\n= 0 differences.\n" in result.stdout
     assert files(stress_dir) == before
@@ -168,11 +168,11 @@ def test_the_key_figures_of_a_judged_run_are_compared_with_their_intervals(stres
 
 def test_every_view_of_two_stress_runs_comes_from_one_command(stress_dir: Path, tmp_path: Path) -> None:
     page = tmp_path / "diff.html"
-    result = crashloop("diff", "--values-count", "--json", "--html", page, stress_dir, stress_dir)
+    result = crashloop("compare", "--values-count", "--json", "--html", page, stress_dir, stress_dir)
     shown = json.loads(result.stdout)
     assert (shown["format"], shown["values_count"]) == ("crashloop.comparison/2", True)
     assert "<h1>" in page.read_text(encoding="utf-8")
-    assert crashloop("diff", "--markdown", stress_dir, stress_dir).stdout.startswith("## = 0 differences.")
+    assert crashloop("compare", "--markdown", stress_dir, stress_dir).stdout.startswith("## = 0 differences.")
 
 
 def test_a_stress_run_is_not_compared_with_a_conformance_run(stress_dir: Path, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_stress_run_is_not_compared_with_a_conformance_run(stress_dir: Path, t
     publish(RunDir.create(conformance, INFO), NEWER)
     suites = {stress_dir: "stress", conformance: "conformance"}
     for first, second in ((stress_dir, conformance), (conformance, stress_dir)):
-        refused = crashloop("diff", first, second)
+        refused = crashloop("compare", first, second)
         assert isinstance(refused.exception, UsageError)
         assert str(refused.exception) == (
             f"run directory {first}: it holds a {suites[first]} run, and {second} a {suites[second]} run; "
@@ -191,7 +191,7 @@ def test_a_stress_run_is_not_compared_with_a_conformance_run(stress_dir: Path, t
 def test_a_matrix_shows_what_a_stress_run_says_about_requirements(stress_dir: Path, tmp_path: Path) -> None:
     conformance, before = tmp_path / "conformance", files(stress_dir)
     publish(RunDir.create(conformance, INFO), NEWER)
-    shown = json.loads(crashloop("matrix", "--json", stress_dir, conformance).stdout)
+    shown = json.loads(crashloop("compare", "--by=version", "--json", stress_dir, conformance).stdout)
     rows = {row["requirement"]["id"]: [cell["standing"] for cell in row["cells"]] for row in shown["rows"]}
     assert (rows["BACKOFF-2"], rows["LOAD-11"]) == (["PASS"], ["REPORTED"])
     assert files(stress_dir) == before

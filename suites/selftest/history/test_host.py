@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.history.host import API_FACTOR, PRESSURE_AT_MOST_S, SYNC_WAITS_AT_MOST_S, HostRecord
+from crashloop.history.api_controls import API_FACTOR, STATUSES_AHEAD
+from crashloop.history.host import PRESSURE_AT_MOST_S, SYNC_WAITS_AT_MOST_S, HostRecord
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -95,6 +96,16 @@ def test_where_a_quarter_of_the_controls_is_slow_the_host_is_slow_at_any_moment(
     assert controlled(*list(slow)[::2]).held(21 * S, 22 * S).control_s == 0.0
 
 
+def test_the_kubelets_own_work_takes_as_many_times_as_long_as_controls_do_and_never_again_and_again() -> None:
+    slow = range(0, 60, 6)
+    held = controlled(*slow, create_s=0.28).held(21 * S, 31 * S)
+    assert held.slower_s == pytest.approx((0.3 / 0.06 - 1) / 2)
+    assert held.total_s == held.but_cpu_s + held.slower_s
+    assert held.repeated_s == held.but_cpu_s
+    quick = controlled(*list(slow)[::2], create_s=0.28).held(21 * S, 31 * S)
+    assert quick.slower_s == pytest.approx((0.07 / 0.06 - 1) / 2)
+
+
 def test_after_the_last_control_nobody_refutes_the_run_queues() -> None:
     assert controlled().held_s(58 * S, 59 * S) == pytest.approx(0.95)
     assert controlled().held(56 * S, 59 * S).waited_s == pytest.approx(SYNC_WAITS_AT_MOST_S + 1.0)
@@ -136,9 +147,16 @@ def test_a_slow_patch_excuses_its_own_time_only() -> None:
     assert patched(20).api_held_ns(30 * S, 33 * S) == API_FACTOR * 3 * S // 100
 
 
-def test_where_a_quarter_of_the_patches_is_slow_or_none_came_the_api_server_may_have_been_as_slow_as_it_likes() -> None:
-    assert patched(*range(0, 60, 3)).api_held_ns(30 * S, 33 * S) is None
-    assert patched().api_held_ns(70 * S, 80 * S) is None
+def test_where_a_quarter_of_the_patches_is_slow_all_of_that_time_counts_and_the_statuses_that_wait_after_it() -> None:
+    waiting_ns = STATUSES_AHEAD * API_FACTOR * 2 * S
+    assert patched(*range(0, 60, 3)).api_held_ns(30 * S, 50 * S) == 20 * S + waiting_ns
+
+
+def test_where_no_patch_comes_back_all_of_that_time_counts() -> None:
+    assert (patched().api_held_ns(70 * S, 500 * S) or 0) > 430 * S
+
+
+def test_a_recording_without_patches_says_nothing_of_the_api_server() -> None:
     assert HostRecord().api_held_ns(0, S) is None
 
 

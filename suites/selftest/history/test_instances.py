@@ -94,6 +94,16 @@ def test_a_start_that_was_refused_is_a_life_without_a_start() -> None:
     assert problems(history) == []
 
 
+def test_a_start_that_was_refused_has_no_number() -> None:
+    """A sandbox that went during the start; the next life is the first that the program counts."""
+    history = (
+        History(CRASHING).runtime(1.0, Kind.CREATED, "app", "app-x").runtime(1.1, Kind.EXITED, "app", "app-x", 128)
+    )
+    history.lives("app", (5.0, 6.0, 1))
+    assert [(each.was_refused, each.life) for each in app_of(history.ends(30))] == [(True, None), (False, 0)]
+    assert problems(history) == []
+
+
 def test_a_create_at_the_end_of_a_recording_is_that_of_the_last_life_however_slow_its_start() -> None:
     history = History(CRASHING).lives("app", (0.5, 1.5, 1)).runtime(2.0, Kind.CREATED, "app", "app-1")
     history.journal(4.9, Kind.STARTED, "app", 1)
@@ -185,3 +195,13 @@ def test_containers_of_a_pod_are_kept_apart() -> None:
     two = scenario(app(name="one"), app(name="two"))
     history = History(two).lives("one", (0.5, None, 0)).lives("two", (0.6, 1.6, 1), (2.0, None, 0)).ends(9)
     assert {name: len(each) for name, each in pod(history).containers.items()} == {"one": 1, "two": 2}
+
+
+def test_a_life_that_was_over_when_the_next_instance_was_created_is_of_the_one_before() -> None:
+    """The program had no CPU for five seconds. It ran when its container was told to end; the next container began soon after."""
+    history = History(CRASHING, create_s=1.3)
+    history.lives("app", (31.0, 35.99, 143), (37.3, 40.0, 1), journal=False, status=False)
+    for life, started_s, exited_s in ((0, 35.98, 35.98), (1, 37.4, 40.0)):
+        history.journal(started_s, Kind.STARTED, "app", life)
+        history.journal(exited_s, Kind.EXITED, "app", life, 143 - 142 * life)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(50))] == [("app-0", 0), ("app-1", 1)]

@@ -1,7 +1,7 @@
 """What the self-tests print at their end: that the suite can see, in numbers."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 import pytest
 
@@ -9,6 +9,21 @@ FAULT = "fault"
 """Property of a test: [name of a planted fault, whether the suite catches it]."""
 CORRECT_KUBELET = "correct-kubelet"
 """Property of a test: [random scenarios of a correct kubelet, accusations among them]."""
+
+SHARE = 6
+"""Of what the record of proven sources stands for, every run tries one case in so many, by its seed."""
+Case = TypeVar("Case")
+
+
+class Share(Protocol):
+    """What this run tries of many cases: all of them in a whole run."""
+
+    def __call__(self, cases: Sequence[Case], /) -> Sequence[Case]: ...
+
+
+def share_of(cases: Sequence[Case], seed: int) -> Sequence[Case]:
+    """Every sixth of them, from one that the seed chooses."""
+    return cases[seed % SHARE :: SHARE]
 
 
 def lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:

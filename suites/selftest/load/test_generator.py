@@ -10,8 +10,7 @@ from queue import SimpleQueue
 import psutil
 import pytest
 
-from crashloop.stress.assignment import READS, Operation, StageMark
-from crashloop.stress.folder import read_jsonl
+from crashloop.stress.assignment import READS, Operation, StageMark, read_jsonl
 from crashloop.stress.generator import LOOPBACK, Generator, free_port
 from crashloop.stress.loads import AnyLoad, Canary, Rollout
 from crashloop.waiting import wait_until

@@ -1,5 +1,7 @@
 """What loads make: pods of the conformance suite, bounded in time, labelled, and asked for at a stated time."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from crashloop.stress.loads import (
 )
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.pods import serial_of
-from load.manifests import Maker, asked
+from load.manifests import Maker, Series, made
 
 CRASH = Crash(node="n", run_s=0.5, containers=2, companions=1, exit_code=7)
 
@@ -269,9 +271,29 @@ def test_a_probe_with_a_worker_of_its_own_asks_for_a_file() -> None:
 
 
 def test_what_is_asked_for_says_when_it_was_asked_for() -> None:
-    manifest = {"metadata": {"name": "x"}}
-    assert asked(manifest, 17) == {"metadata": {"name": "x", "annotations": {ASKED_ANNOTATION: "17"}}}
-    assert manifest == {"metadata": {"name": "x"}}
+    manifest = {"kind": "Pod", "metadata": {"name": "x"}}
+    asked = {"kind": "Pod", "metadata": {"name": "x", "annotations": {ASKED_ANNOTATION: "17"}}}
+    assert msgspec.json.decode(made(manifest).asked(17)) == asked
+    assert manifest == {"kind": "Pod", "metadata": {"name": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("load", "make"),
+    [
+        (Churn(node="n", rate_per_s=1, volume="host"), Maker.healthy),
+        (Finish(node="n", rate_per_s=1, containers=2), Maker.finishing),
+        (Jobs(node="n", rate_per_s=1, failures=2), Maker.job),
+    ],
+    ids=["churn", "finish", "jobs"],
+)
+@pytest.mark.parametrize("serial", [0, 7, 12_345])
+def test_an_object_of_a_series_is_the_one_that_would_be_made_alone(
+    load: AnyLoad, make: Callable[[Maker, Any, int], dict[str, Any]], serial: int
+) -> None:
+    by_itself = partial(make, maker(load), load)
+    series = Series(maker(load).name, by_itself)
+    assert series.of(serial).asked(17) == made(by_itself(serial)).asked(17)
+    assert (series.of(serial).kind, series.of(serial).name) == (by_itself(0)["kind"], f"crashers-2-{serial}")
 
 
 @given(st.integers(0, 500), st.floats(0, 1))
@@ -314,7 +336,7 @@ def test_a_pod_of_a_template_is_the_user_s_but_for_what_the_run_needs() -> None:
     load = Crash(
         node="n", template=PodTemplate(file="app.yaml", labels=labels, annotations={"note": "theirs"}, spec=theirs)
     )
-    pod = asked(maker(load).crashing(load, 5), 17)
+    pod = msgspec.json.decode(made(maker(load).crashing(load, 5)).asked(17))
     assert pod["metadata"] == {
         "name": "crashers-2-5",
         "labels": {

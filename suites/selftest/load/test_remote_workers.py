@@ -15,8 +15,16 @@ import yaml
 
 from crashloop import __version__
 from crashloop.resources import HOME
-from crashloop.stress.assignment import WORKERS, Joining, Operation, StageMark, WorkerLine, journal_path, prepare_stage
-from crashloop.stress.folder import read_jsonl
+from crashloop.stress.assignment import (
+    WORKERS,
+    Joining,
+    Operation,
+    StageMark,
+    WorkerLine,
+    journal_path,
+    prepare_stage,
+    read_jsonl,
+)
 from crashloop.stress.generator import LOOPBACK, Address, Generator, free_port
 from crashloop.stress.loads import WORKER_LABEL, Crash
 from crashloop.stress.profile import Stage

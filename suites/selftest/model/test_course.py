@@ -1,11 +1,12 @@
 """How long a scenario takes until its evidence is complete, and when it starts processes."""
 
+import msgspec
 import pytest
 
 from crashloop.model.course import Course, course_of
 from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
 from crashloop.spec.profile import MAX_PERIOD_GATE
-from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.program import HOLDS, KILLED, exits_with, runs
 from crashloop.spec.scenario import Mode, Until
 from crashloop.spec.version import KubernetesVersion
 from suites.selftest.kit.model_inputs import V1_34, V1_37, profile, scenario
@@ -60,11 +61,12 @@ def test_an_init_container_delays_the_starts_after_it() -> None:
     assert course_of(tried, profile(), V1_37).starts_s == (0, 0, 4)
 
 
-def test_probes_by_a_command_are_expected_and_those_by_a_request_are_not() -> None:
-    executed, requested = Probe(period_s=3), Probe(kind=ProbeKind.READINESS, handler=Handler.HTTP)
+def test_probes_by_a_command_and_by_a_request_are_expected_apart() -> None:
+    executed, requested = Probe(period_s=3), Probe(kind=ProbeKind.READINESS, handler=Handler.HTTP, period_s=4)
     tried = scenario(Container(program=HOLDS, probes=(executed, requested)), until=Until(at_least_s=10))
     expected = course_of(tried, profile(), V1_37)
     assert (expected.starts_s, expected.probes_s) == ((0, 0, 9), (3, 6)), "the third failure restarts the container"
+    assert expected.requests_s == (4, 8)
 
 
 def test_a_startup_probe_ends_with_its_success_and_the_others_wait_for_it() -> None:
@@ -76,6 +78,19 @@ def test_a_startup_probe_ends_with_its_success_and_the_others_wait_for_it() -> N
     late = Probe(kind=ProbeKind.STARTUP, pattern="S", failure_threshold=1, answers_after_s=2)
     endless = scenario(Container(program=HOLDS, probes=(late,)), until=Until(at_least_s=4))
     assert len(course_of(endless, profile(), V1_37).starts_s) > 2, "it counts as failed, and restarts the container"
+
+
+def test_a_killed_container_ends_after_its_hook_or_its_grace_period_and_is_not_asked_meanwhile() -> None:
+    failing, restarted = Probe(grace_s=6), Until(restarts={"app": 1})
+    heeding = Container(program=HOLDS, probes=(failing,), pre_stop_s=2)
+    assert course_of(scenario(heeding, until=restarted), profile(), V1_37).soonest_s == 3 + 2
+    stubborn = msgspec.structs.replace(heeding, exit_code_on_term=KILLED)
+    expected = course_of(scenario(stubborn, until=restarted), profile(), V1_37)
+    assert (expected.soonest_s, expected.probes_s[:4]) == (3 + 6, (1, 2, 3, 3 + 6 + 1))
+    slow = msgspec.structs.replace(stubborn, pre_stop_s=9)
+    assert course_of(scenario(slow, until=restarted), profile(), V1_37).soonest_s == 3 + 6 + 2, (
+        "it has 2 s after a hook"
+    )
 
 
 def test_what_would_come_after_the_watch_is_left_out() -> None:

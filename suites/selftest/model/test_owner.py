@@ -77,24 +77,30 @@ def test_the_wait_for_the_next_pod_doubles_up_to_ten_minutes(failures: int, wait
     assert replacement_s(failures) == wait_s
 
 
-def job_course(job: Job, container: Container, policy: RestartPolicy) -> Course:
-    pod = Pod(containers=(container,), restart_policy=policy)
+def job_course(job: Job, *containers: Container, policy: RestartPolicy) -> Course:
+    pod = Pod(containers=containers, restart_policy=policy)
     scenario = PodScenario(name="s", profile=MAX_2S.name, pod=pod, until=Until(quiet_s=2), owner=job)
     return job_course_of(scenario, MAX_2S, V1_37)
 
 
 def test_every_pod_of_a_job_starts_its_sandbox_and_its_container() -> None:
-    found = job_course(Job(backoff_limit=2), Container(program=runs((1, 1))), NEVER)
+    found = job_course(Job(backoff_limit=2), Container(program=runs((1, 1))), policy=NEVER)
     assert found.starts_s == (0.0, 0.0, 11.0, 11.0, 32.0, 32.0)
     assert found.soonest_s == 35.0
 
 
 def test_a_job_that_the_failure_policy_fails_makes_one_pod() -> None:
-    assert job_course(Job(fails_on=(1,)), Container(program=runs((1, 1))), NEVER).starts_s == (0.0, 0.0)
+    assert job_course(Job(fails_on=(1,)), Container(program=runs((1, 1))), policy=NEVER).starts_s == (0.0, 0.0)
+
+
+def test_a_failure_policy_that_names_a_container_leaves_the_exits_of_others_to_the_limit() -> None:
+    named, helper = Container(program=runs((4, 0))), Container(name="helper", program=runs((2, 42)))
+    policy = Job(backoff_limit=1, fails_on=(42,), fails_on_container="app")
+    assert job_course(policy, named, helper, policy=NEVER).soonest_s == 4 + 10 + 4 + 2
 
 
 def test_a_job_that_counts_restarts_makes_one_pod() -> None:
-    found = job_course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), ON_FAILURE)
+    found = job_course(Job(backoff_limit=3), Container(program=exits_with(1, times=3)), policy=ON_FAILURE)
     assert len(found.starts_s) == 5
 
 
@@ -127,7 +133,7 @@ def deployment_course(program: Program) -> Course:
 
 def test_a_sandbox_and_a_container_start_for_each_pod() -> None:
     expected = deployment_course(exits_with(1))
-    assert expected.starts_s == (0, 0, 2.5, 2.5, 5, 5, 7.5, 7.5, 10, 10)
+    assert expected.starts_s == (0, 0, 2.5, 2.5, 5, 5, 7.5, 7.5)
     assert (expected.soonest_s, expected.latest_s) == (8.0, 10.0)
 
 

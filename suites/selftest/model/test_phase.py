@@ -151,8 +151,10 @@ def test_while_all_containers_restart_the_pod_is_pending_as_documented_and_runni
     assert phase_of(NEVER, *pairs, deviations=shipped) == "Running"
     rerun = (init("init"), IS_RUNNING), *pairs
     assert phase_of(NEVER, *rerun, deviations=shipped) == "Pending"
-    alone = (init("sidecar", ALWAYS), IS_RUNNING), *pairs
-    assert phase_of(NEVER, *alone, initialized=True, deviations=shipped) == "Pending"
+    sidecar = init("sidecar", ALWAYS)
+    starting = (sidecar, KnownState(kind=StateKind.RUNNING, started=False)), *pairs
+    assert phase_of(NEVER, *starting, deviations=shipped) == "Pending"
+    assert phase_of(NEVER, (sidecar, IS_RUNNING), *pairs, deviations=shipped) == "Running"
 
 
 def test_a_kill_that_rules_match_leaves_the_pod_running_in_the_kubelet() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import suites.conformance
@@ -11,7 +12,7 @@ from crashloop.settings import Versions
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 from fixtures.requirements import declared_in
-from mutants.bugs import battery_of, bugs_of, known_of, load_bugs, sources_of
+from mutants.bugs import battery_of, bugs_of, known_of, load_bugs, numbered, sources_of
 from mutants.bugs_page import headline, to_markdown
 from mutants.mutant import LeftOut, Listing, Mutant
 from mutants.page import Report
@@ -105,10 +106,37 @@ def test_the_page_says_of_every_bug_what_became_of_it(number: int, says: str) ->
 
 
 def test_the_headline_counts_every_bug_once() -> None:
-    assert headline(REPORT) == (
-        "of 6 bugs caught: 1; passed all scenarios: 1; passed those met so far: 1; undecided: 1; not run: 1; "
+    assert headline(to_markdown(BUGS, REPORT, ())) == (
+        "Kubernetes 1.37.1: of 6 bugs caught: 1; passed all scenarios: 1; passed those met so far: 1; undecided: 1; not run: 1; "
         "impossible to put back: 1."
     )
+
+
+def test_a_report_of_one_bug_leaves_the_other_rows_as_they_are_with_the_release_that_they_are_of() -> None:
+    earlier = to_markdown(BUGS[:5], REPORT, ("crashing",))
+    alone = msgspec.structs.replace(
+        REPORT,
+        version="1.37.2",
+        listing=Listing(mutants=MUTANTS[3:4], left_out=()),
+        chosen=MUTANTS[3:4],
+        results={"kubernetes-4": Result(id="kubernetes-4", kills=KILLS[1:])},
+        unfinished=frozenset(),
+    )
+    page = to_markdown(BUGS, alone, ("crashing",), earlier)
+    (*_, first, second, third, fourth, fifth, sixth) = (line.split(" | ")[-1] for line in page.splitlines())
+    assert first == "**yes**, at quick: RULES-4, RULES-28 on `crashing` (expected: RULES-1) (Kubernetes 1.37.1) |"
+    assert (second[:6], third[:9], fifth[-21:]) == ("**no**", "undecided", "(Kubernetes 1.37.1) |")
+    assert fourth == "**yes**, at quick: RULES-28 on `crashing` (expected: RULES-1) |"
+    assert sixth == "not run; RULES-1 ought to notice it. |"
+    assert headline(page).startswith("Kubernetes 1.37.2: of 6 bugs caught: 2; passed all scenarios: 1;")
+    assert to_markdown(BUGS, alone, ("crashing",), page) == page
+
+
+def test_bugs_are_chosen_by_their_numbers() -> None:
+    assert numbered(BUGS, ()) == BUGS
+    assert numbered(BUGS, (4, 2)) == (BUGS[1], BUGS[3])
+    with pytest.raises(UsageError, match=r"bugs: no entry has the number 8, 9\."):
+        numbered(BUGS, (9, 4, 8))
 
 
 def test_a_bug_whose_missing_stimulus_is_stated_is_no_surprise() -> None:

@@ -14,6 +14,7 @@ from crashloop.spec.pod import (
     Action,
     Container,
     ContainerKind,
+    Handler,
     Pod,
     Probe,
     ProbeKind,
@@ -53,6 +54,10 @@ RICH = PodScenario(
     until=Until(),
 )
 
+SETTINGS = ConfigObject(name="settings", data={"GREETING": "one"})
+GREETING = Variable(name="GREETING", object="settings")
+OVER_HTTP = Probe(handler=Handler.HTTP, pattern="SSS")
+
 
 def manifest(scenario: PodScenario = RICH) -> dict[str, Any]:
     return pod_manifest(scenario, node="worker", image="localhost/program:1", run="run-1")
@@ -90,6 +95,17 @@ def test_grace_periods_are_those_of_pod_and_probe() -> None:
     made = manifest(msgspec.structs.replace(RICH, pod=Pod(containers=(probed,), grace_s=30)))["spec"]
     assert made["terminationGracePeriodSeconds"] == 30
     assert made["containers"][0]["livenessProbe"]["terminationGracePeriodSeconds"] == 4
+
+
+def test_each_container_that_answers_over_http_has_a_port_of_its_own() -> None:
+    answering = (Container(name=name, env=(GREETING,), probes=(OVER_HTTP,)) for name in ("one", "other"))
+    pod = Pod(containers=tuple(answering))
+    scenario = PodScenario(name="two", profile="stock", pod=pod, until=Until(), objects=(SETTINGS,))
+    containers = manifest(scenario)["spec"]["containers"]
+    assert [each["livenessProbe"]["httpGet"]["port"] for each in containers] == [8080, 8081]
+    served = [{each["name"]: each.get("value") for each in container["env"]} for container in containers]
+    assert [each["PROBE_PORT"] for each in served] == ["8080", "8081"]
+    assert all("GREETING" in each for each in served), "its own variables stay"
 
 
 @pytest.mark.parametrize("qos", QosClass, ids=str)

@@ -13,6 +13,7 @@ from crashloop.cli.command import out
 from crashloop.errors import UsageError
 from crashloop.predict.costs import MEASURED
 from crashloop.predict.text import figure
+from crashloop.spec.version import DEFAULT_VERSION
 from suites.selftest.kit.kube_peer import Peer, serving
 
 RUNNER = CliRunner()
@@ -104,9 +105,12 @@ def test_costs_of_a_stress_run_are_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--profile", "max-500ms"], 'kubelet profile "max-500ms": kubelet v1.37.1 refuses to start with it'),
-        (["--max", "500ms"], 'kubelet profile "--max 500ms": a kubelet v1.37.1 refuses to start with it'),
-        (["--from", "1h"], 'kubelet profile "--from 1h": a kubelet v1.37.1 refuses to start with it'),
+        (
+            ["--profile", "max-500ms"],
+            f'kubelet profile "max-500ms": kubelet v{DEFAULT_VERSION} refuses to start with it',
+        ),
+        (["--max", "500ms"], f'kubelet profile "--max 500ms": a kubelet v{DEFAULT_VERSION} refuses to start with it'),
+        (["--from", "1h"], f'kubelet profile "--from 1h": a kubelet v{DEFAULT_VERSION} refuses to start with it'),
         (["--max", "10s", "--profile", "max-1s"], "--profile and --max: both name the curve; expected one of them."),
         (["--costs", "/nowhere/costs.json"], "costs /nowhere/costs.json: cannot be read (No such file or directory)."),
     ],

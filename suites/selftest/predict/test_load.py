@@ -58,7 +58,6 @@ def test_after_the_start_of_all_the_curve_is_gone_through() -> None:
     # Restarts at 0.75 (free), 14, 39.75, 90.5, 191.25 (late by 15 s at most from 60 s on) s and so on.
     for (from_s, to_s), restarts in (((0.0, 10.0), 1), ((10.0, 30.0), 1), ((30.0, 70.0), 1)):
         window = first[(from_s, to_s)]
-        assert window.closed_form_per_s == pytest.approx(10 * restarts / (to_s - from_s))
         assert window.restarts_per_s == pytest.approx(10 * restarts / (to_s - from_s))
 
 

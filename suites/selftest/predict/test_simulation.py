@@ -1,5 +1,7 @@
 """A simulated node: restarts come as curve, lateness and CPU allow; where the closed form is exact the two agree."""
 
+from itertools import islice
+
 import msgspec
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crashloop.model.config import DEFAULT_CURVE, Curve
-from crashloop.predict.load import CrashLoad, LoadPrediction, node_of, predict
+from crashloop.model.restart_counts import delays_s, restarts_by
+from crashloop.predict.load import CrashLoad, LoadPrediction, mean_wait_s, node_of, overhead_s, predict
 from crashloop.predict.simulation import Simulated, SimulatedNode, simulate
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
@@ -136,9 +139,11 @@ def test_more_pods_are_never_less_late(pods: int, curve: Curve) -> None:
 
 
 def test_the_whole_default_curve_agrees_with_the_closed_form() -> None:
-    found = of(100, curve=DEFAULT_CURVE, cores=64.0)
-    for window in found.first:
-        assert window.restarts_per_s == pytest.approx(window.closed_form_per_s, rel=0.1), window
+    load = CrashLoad(nodes=2, pods=100, curve=DEFAULT_CURVE, cores=64.0)
+    waits_s = [mean_wait_s(delay_s, overhead_s(load, COSTS)) for delay_s in islice(delays_s(DEFAULT_CURVE), 50)]
+    for window in predict(load, COSTS).first:
+        restarts = restarts_by(iter(waits_s), window.to_s) - restarts_by(iter(waits_s), window.from_s)
+        assert window.restarts_per_s == pytest.approx(200 * restarts / (window.to_s - window.from_s), rel=0.1), window
 
 
 def test_a_restart_on_a_free_cpu_takes_as_long_as_was_measured() -> None:

@@ -51,6 +51,15 @@ def test_a_start_that_is_not_the_first_is_a_restart() -> None:
     assert (counts.restarts("other"), counts.exits("other")) == (0, 0)
 
 
+def test_a_start_that_the_runtime_refused_is_a_restart_and_no_start_of_the_program() -> None:
+    """Its program keeps no journal, though the statuses count it."""
+    counts = with_runtime()
+    counts.take(msgspec.structs.replace(runtime(Kind.EXITED, 10), data={"exit_code": 128, "refused": "no such file"}))
+    counts.take(runtime(Kind.STARTED, 20))
+    counts.take_status("uid", status(1, RUNNING), 21)
+    assert (counts.restarts("app"), counts.exits("app"), counts.starts("app", "uid")) == (1, 1, 1)
+
+
 def test_every_restart_and_every_exit_is_a_move() -> None:
     counts, seen = with_runtime(), [0]
     for t_ns, kind in enumerate((Kind.STARTED, Kind.EXITED, Kind.STARTED, Kind.EXITED)):

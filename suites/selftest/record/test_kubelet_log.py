@@ -10,7 +10,8 @@ from crashloop.record.channels.channel import Sink
 from crashloop.record.channels.kubelet_log import KubeletLogChannel, KubeletProcess, LogTail
 from crashloop.waiting import wait_until
 
-BACKOFF = "back-off 20s restarting failed container=app pod=crashing_ns(uid)"
+DELAY = "back-off 20s restarting failed container=app pod=crashing_ns(uid)"
+BACKOFF = f'"Error syncing pod, skipping" err="{DELAY}"'
 
 
 def line(text: str, *, pid: int = 7) -> str:
@@ -93,7 +94,11 @@ def test_a_backoff_of_one_of_our_pods_is_reported_with_its_line(tmp_path: Path) 
     path = tmp_path / "kubelet.log"
     path.write_text(line("Started kubelet"))
     with following(path) as (_, heard):
-        append(path, line(BACKOFF.replace("_ns(", "_kube-system(")) + line(BACKOFF) + line("unrelated"))
+        of_another, quoting = (
+            BACKOFF.replace("_ns(", "_kube-system("),
+            f'"Failed to update status for pod" err="{DELAY}"',
+        )
+        append(path, line(of_another) + line(BACKOFF) + line("unrelated") + line(quoting))
         wait_until("the backoff", lambda: bool(heard.events), timeout_s=60, every_s=0.01)
     ((pod, event),) = heard.events
     assert (pod, event.channel, event.kind, event.container, event.pod_uid, event.resolution_ns) == (
@@ -112,7 +117,7 @@ def test_a_backoff_of_one_of_our_pods_is_reported_with_its_line(tmp_path: Path) 
 def test_the_bytes_of_all_lines_about_a_pod_are_reported_with_the_next_backoff(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.log"
     about = line('"SyncLoop (PLEG): event for pod" pod="ns/crashing" event={"ID":"uid","Type":"ContainerDied"}')
-    backoff = line(f'"Error syncing pod, skipping" err="{BACKOFF}" pod="ns/crashing" podUID="uid"')
+    backoff = line(f'{BACKOFF} pod="ns/crashing" podUID="uid"')
     path.write_text(line("Started kubelet"))
     with following(path) as (_, heard):
         append(path, about + line('of another podUID="other"') + backoff + backoff)

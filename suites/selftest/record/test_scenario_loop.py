@@ -90,6 +90,7 @@ def loop_of(
         strand=seen.append,
         lifeline=cast("Lifeline", line),
         follows_host=True,
+        call_s=lambda: 0.0,
     )
     return loop, seen
 

@@ -1,9 +1,23 @@
 """What the host is asked to start never exceeds what it can, restarts to come included."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.record.schedule import FASTEST, LOOK_AGAIN_S, SLOWEST, STEP, WINDOW_S, StartBudget
+from crashloop.record.schedule import (
+    AT_FIRST,
+    BACK_OFF,
+    FASTEST,
+    LONG_CALL_S,
+    LOOK_AGAIN_S,
+    QUICK_CALL_S,
+    RECOVERY,
+    SLOWER,
+    SLOWEST,
+    STEP,
+    WINDOW_S,
+    StartBudget,
+)
 from crashloop.spec.plan import PROBE_STARTS, Work
 
 
@@ -73,29 +87,57 @@ def test_probes_by_a_command_take_less_room_than_starts() -> None:
 
 def test_the_pace_rises_only_where_cores_idle_while_a_launch_waits() -> None:
     budget = StartBudget(2.0)
-    budget.adapt(0.9)
+    budget.adapt(0.9, 0.0)
     assert budget.starts_per_s == 2.0
     budget.close(0.0)
-    budget.adapt(0.9)
+    budget.adapt(0.9, 0.0)
     assert budget.starts_per_s == 2.0 * STEP
-    budget.adapt(0.9)
+    budget.adapt(0.9, 0.0)
     assert budget.starts_per_s == 2.0 * STEP, "nothing had to wait since"
 
 
 def test_the_pace_falls_where_no_core_is_left_and_keeps_where_some_is() -> None:
     budget = StartBudget(2.0)
-    budget.adapt(0.1)
+    budget.adapt(0.1, 0.0)
     assert budget.starts_per_s == 2.0
-    budget.adapt(0.0)
+    budget.adapt(0.0, 0.0)
     assert budget.starts_per_s == 2.0 / STEP
 
 
-@given(st.lists(st.floats(0, 1)))
-def test_the_pace_stays_within_its_bounds(idle_shares: list[float]) -> None:
+def test_the_pace_falls_where_own_calls_take_long_whatever_the_cores_do_and_comes_back() -> None:
+    budget = StartBudget(2.0)
+    budget.close(0.0)
+    budget.adapt(0.9, LONG_CALL_S)
+    budget.adapt(None, LONG_CALL_S)
+    assert budget.starts_per_s == pytest.approx(2.0 / BACK_OFF**2)
+    budget.adapt(None, QUICK_CALL_S)
+    assert budget.starts_per_s == pytest.approx(2.0 / BACK_OFF**2)
+    budget.adapt(None, 0.1)
+    assert budget.starts_per_s == pytest.approx(2.0 / BACK_OFF**2 * RECOVERY)
+
+
+def test_a_run_begins_slowly_and_goes_faster_while_own_calls_are_quick() -> None:
+    budget = StartBudget(2.0)
+    budget.begin()
+    assert budget.starts_per_s == 2.0 * AT_FIRST
+    for _ in range(5):
+        budget.adapt(0.0, 0.0)
+    assert budget.starts_per_s >= 2.0 * SLOWER
+
+
+def test_where_no_core_is_left_the_pace_falls_little() -> None:
+    budget = StartBudget(2.0)
+    for _ in range(20):
+        budget.adapt(0.0, 0.0)
+    assert budget.starts_per_s >= 2.0 * SLOWER / STEP
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(0, 1), st.floats(0, 60))))
+def test_the_pace_stays_within_its_bounds(seen: list[tuple[float | None, float]]) -> None:
     budget = StartBudget(4.0)
-    for each in idle_shares:
+    for idle_share, call_s in seen:
         budget.close(0.0)
-        budget.adapt(each)
+        budget.adapt(idle_share, call_s)
     assert 4.0 * SLOWEST <= budget.starts_per_s <= 4.0 * FASTEST
 
 

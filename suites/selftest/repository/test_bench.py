@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pods_per_cpu_second import kube_burner_of
+from bench.pods_per_cpu_second import CRASHLOOP, KUBE_BURNER_ITSELF, Cost, Made, figures, kube_burner_of
 from crashloop.errors import UsageError
 
 BENCH = Path(__file__).parents[3] / "bench"
@@ -61,3 +61,23 @@ def test_it_is_refused_before_a_cluster_is_made(
         runpy.run_path(str(BENCH / "pods_per_cpu_second.py"), run_name="__main__")
     assert ended.value.code == 2
     assert f"KUBE_BURNER={tmp_path / 'nowhere'}: no executable file" in capsys.readouterr().err
+
+
+def cost(pods: int, cpu_s: float) -> Cost:
+    return Cost(Made(pods), cpu_s=cpu_s, took_s=10.0)
+
+
+def test_what_a_further_pod_costs_leaves_the_start_of_a_tool_out() -> None:
+    """One takes 1 s to start and 2 ms a pod, the other 0.5 s and 4 ms."""
+    found = list(
+        figures({CRASHLOOP: (cost(200, 1.4), cost(1000, 3.0)), KUBE_BURNER_ITSELF: (cost(200, 1.3), cost(1000, 4.5))})
+    )
+    shown = {each.quantity: round(each.value, 3) for each in found}
+    assert shown["further pods created and deleted per CPU second by kube-burner"] == 250
+    assert (shown["ratio, all in"], shown["ratio of further pods"]) == (1.5, 2)
+
+
+def test_without_kube_burner_there_is_no_ratio() -> None:
+    found = list(figures({CRASHLOOP: (cost(200, 1.4), cost(1000, 3.0))}))
+    assert [each.value for each in found] == pytest.approx([1000 / 3, 500])
+    assert all(each.target is None for each in found)

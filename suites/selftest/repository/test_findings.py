@@ -26,6 +26,7 @@ PICTURE = re.compile(r"^!\[(?P<alternative>[^\]]+)\]\(images/(?P<name>[\w-]+)\.s
 INDEXED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<file>[\w-]+\.md)\) \| (?P<cells>.*) \|$", re.MULTILINE)
 IDENTIFIER = re.compile(r"\b[A-Z]+-?\d+\b")
 COMMAND = re.compile(r"^\$ (crashloop run .*)$", re.MULTILINE)
+WITHOUT_US = re.compile(r"^\$ crashloop reproduce runs/latest (\S+)", re.MULTILINE)
 STRESS = re.compile(r"^\$ crashloop stress ([\w-]+)", re.MULTILINE)
 LARGEST_BYTES = 60_000
 of_each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -82,6 +83,14 @@ def test_a_command_judges_a_requirement_of_the_page_in_a_scope_that_has_it(page:
         for identifier in named:
             assert catalogue[identifier].state is State.JUDGED
             assert is_within(catalogue[identifier].scope, scope), identifier
+
+
+@of_each_page
+def test_a_page_shows_it_with_kubectl_alone_by_a_requirement_that_its_run_judges(page: Path) -> None:
+    text, judged = page.read_text(encoding="utf-8"), [name for _, named in commands(page) for name in named]
+    shown = WITHOUT_US.findall(text)
+    assert set(shown) <= set(judged)
+    assert shown or "With kubectl alone: `kubectl " in text
 
 
 @of_each_page

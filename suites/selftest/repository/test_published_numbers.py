@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.figures import PAGE, Figure, Measured, kept, page, worsened
+from bench.figures import PAGE, Figure, Measured, kept, page, require_right, stale, worsened
 from bench.page.__main__ import MARK, PAGES, PARTS, newest
 from bench.page.cores import cores
 from bench.page.published import Run, beside, published, write_numbers
@@ -280,6 +280,25 @@ def test_a_figure_that_is_worse_by_more_than_a_quarter_is_named(
         for value in (before, now)
     )
     assert list(worsened([other], [one])) == ([said] if said else [])
+
+
+def test_a_figure_without_its_bench_and_one_that_is_old_are_named() -> None:
+    at = datetime(2026, 3, 3, tzinfo=UTC)
+    assert list(stale([measured()], {"some"}, at)) == ["some: measured 61 days ago, at most 60 are allowed."]
+    assert list(stale([measured()], {"some"}, datetime(2026, 3, 2, tzinfo=UTC))) == []
+    assert list(stale([measured()], {"other"}, at)) == [
+        "some: there is no bench of that name any more; remove docs/numbers/some.json."
+    ]
+
+
+@pytest.mark.parametrize("outcome", ["FAIL", "ERROR"])
+def test_a_bench_whose_own_recording_is_accused_ends(outcome: str) -> None:
+    with pytest.raises(SystemExit, match=f"The bench's own recording is {outcome}:"):
+        require_right(["PASS", outcome])
+
+
+def test_what_leaves_something_open_accuses_nothing() -> None:
+    require_right(["PASS", "INCONCLUSIVE", "KNOWN DEVIATION"])
 
 
 def test_a_figure_that_is_not_measured_any_more_is_named() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from crashloop.checks.everywhere import EVERY_POD
+from crashloop.report.conformance import conformance_document
 from crashloop.run.analysis import analyze, curve_in_words
 from crashloop.rundir import RunDir
 from crashloop.spec.plan import Judgement, Skip
@@ -69,6 +70,16 @@ def test_requirements_that_hold_for_every_pod_are_judged_on_all_that_was_recorde
     found = {each.requirement: each for each in analyze(run).verdicts if each.scenario == EVERY_POD}
     assert found["BACKOFF-2"].outcome is Outcome.PASS
     assert found["BACKOFF-2"].facts == {"pods": {"PASS": 2}}
+
+
+def test_a_run_is_judged_by_the_rules_of_another_release_and_says_so(tmp_path: Path) -> None:
+    run = a_run(tmp_path, ASKED, Judgement(requirement="RAC-1", scenario=ASKED.scenario))
+    record(run, good())
+    found = analyze(run, KubernetesVersion.parse("1.33"))
+    assert (found.kubernetes_version, found.model_version) == (analyze(run).kubernetes_version, "1.33.0")
+    skips = [(each.requirement, each.findings) for each in found.verdicts if each.outcome is Outcome.SKIPPED]
+    assert skips == [("RAC-1", ("needs Kubernetes 1.36 or newer; this kubelet is v1.33.0.",))]
+    assert ("judged by", "the rules of 1.33.0, as asked for") in conformance_document(found).facts
 
 
 def test_analysing_again_gives_the_same_results(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Interleaved blocks tell an effect from drift and from noise."""
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -181,9 +180,3 @@ def test_a_primary_effect_without_numbers_still_counts_as_a_question() -> None:
     none = compare("b", [], percentile=None, primary=True, among=2)
     assert one.p_value is not None
     assert [each.p_value for each in decided([one, none])] == [pytest.approx(2 * one.p_value), None]
-
-
-def test_effects_of_earlier_versions_stay_readable() -> None:
-    old = b"""{"what": "relist", "statistic": "p50", "unit": "s", "reading": "no difference seen", "sentence": "",
-               "pairs": 2, "samples": [2, 2], "ratio": 1.1, "noise": 1.2}"""
-    assert msgspec.json.decode(old, type=Effect).reading is EffectReading.NOT_SEEN

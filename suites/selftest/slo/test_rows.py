@@ -180,7 +180,7 @@ def test_an_id_is_given_once() -> None:
 
 def test_a_file_that_is_missing_is_reported_with_what_there_is() -> None:
     shipped = ", ".join(sorted(path.stem for path in SLO_ROWS.glob("*.yaml")))
-    assert "official, recovery, replicas, restart-all, restarts" in shipped
+    assert "official, replicas, restart-all, restarts" in shipped
     with pytest.raises(UsageError) as raised:
         load_rows("offical")
     assert str(raised.value) == (
@@ -203,8 +203,11 @@ def test_official_rows_keep_the_official_targets_and_preconditions() -> None:
     }
     for row in gates.values():
         assert row.slice_s == 300
-        assert [condition.most(2) for condition in row.preconditions] == [20, 20]
-        assert [condition.most(64) for condition in row.preconditions] == [20, 110]
+        assert row.min_samples == 1000
+        durable, *load = row.preconditions
+        assert (durable.fact, durable.at_least) == ("etcd_fsync", 1)
+        assert [condition.most(2) for condition in load] == [20, 20]
+        assert [condition.most(64) for condition in load] == [20, 110]
 
 
 def conditions(row_id: str) -> dict[str, float | None]:

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.spec.assignment import Assignment, assign
+from crashloop.spec.assignment import MOST_BESIDE, Assignment, assign
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import ApiScenario, PodScenario, Until
-
-MANY_STARTS = Budgets(container_starts_per_s=1000.0)
 
 
 def watched(name: str, profile: str = "stock", at_most_s: float = 90.0, *, disturbs: bool = False) -> PodScenario:
@@ -39,6 +37,11 @@ def test_scenarios_of_a_profile_share_its_node_and_the_longest_is_launched_first
     assert list(assignment.placements.items()) == [("long", "stock"), ("other", "max-2s"), ("short", "stock")]
 
 
+def test_more_scenarios_than_a_kubelet_serves_in_time_share_several_nodes_alike() -> None:
+    assignment = assign([watched(f"scenario-{number}") for number in range(MOST_BESIDE + 1)], Budgets())
+    assert Counter(assignment.placements.values()) == {"stock": MOST_BESIDE // 2 + 1, "stock-2": MOST_BESIDE // 2}
+
+
 def test_a_scenario_that_disturbs_its_node_gets_one_of_its_own_if_the_run_would_take_longer_otherwise() -> None:
     assignment = assign((watched("beside"), watched("disturbing", disturbs=True)), Budgets())
     assert assignment.placements == {"beside": "stock", "disturbing": "stock-2"}
@@ -52,7 +55,7 @@ def test_those_that_disturb_follow_each_other_on_a_node_as_long_as_the_run_does_
         watched("second", at_most_s=70, disturbs=True),
         watched("third", at_most_s=60, disturbs=True),
     )
-    assignment = assign(scenarios, MANY_STARTS)
+    assignment = assign(scenarios, Budgets())
     assert assignment.placements == {
         "longest": "max-2s",
         "beside": "stock",
@@ -62,11 +65,10 @@ def test_those_that_disturb_follow_each_other_on_a_node_as_long_as_the_run_does_
     }
 
 
-def test_a_node_is_not_used_again_if_the_launches_take_up_the_time_that_is_left() -> None:
-    scenarios = (watched("longest", "max-2s", 200), watched("beside"), watched("disturbing", disturbs=True))
-    assert nodes(assign(scenarios, MANY_STARTS)) == {"max-2s": "max-2s", "stock": "stock"}
-    slow = Budgets(container_starts_per_s=0.1)
-    assert nodes(assign(scenarios, slow)) == {"max-2s": "max-2s", "stock": "stock", "stock-2": "stock"}
+def test_a_node_is_used_again_while_the_host_still_starts_what_other_nodes_need() -> None:
+    scenarios = (watched("longest", "max-2s", 150), watched("beside"), watched("disturbing", disturbs=True))
+    assert nodes(assign(scenarios, Budgets())) == {"max-2s": "max-2s", "stock": "stock", "stock-2": "stock"}
+    assert nodes(assign(scenarios, Budgets(), starting_s=200)) == {"max-2s": "max-2s", "stock": "stock"}
 
 
 def test_expected_durations_count_where_they_are_known() -> None:

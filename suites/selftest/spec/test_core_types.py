@@ -11,7 +11,7 @@ from crashloop.errors import UsageError
 from crashloop.rundir import RunDir, RunInfo, new_run_path
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Judgement, Plan, PlannedNode, unique_scenarios
-from crashloop.spec.pod import Container, Handler, Pod, Probe, ProbeKind, restart_in, restart_not_in
+from crashloop.spec.pod import Container, Pod, Probe, ProbeKind, restart_in, restart_not_in
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import (
     HOLDS,
@@ -234,9 +234,3 @@ def test_a_probe_that_cannot_be_is_refused(probe: dict[str, Any], because: str) 
 def test_two_probes_of_a_kind_are_refused() -> None:
     with pytest.raises(ValueError, match="two probes of a kind"):
         Container(probes=(Probe(), Probe(fails_after_s=3)))
-
-
-def test_two_servers_in_a_pod_are_refused() -> None:
-    one, other = (Container(name=name, probes=(Probe(handler=Handler.HTTP),)) for name in ("one", "other"))
-    with pytest.raises(ValueError, match="share the port of a pod"):
-        Pod(containers=(one, other))

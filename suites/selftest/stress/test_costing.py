@@ -83,7 +83,7 @@ def test_every_stage_below_the_limit_is_a_load_of_its_own() -> None:
 def test_the_source_says_what_crashed_in_each_stage_that_tells_something() -> None:
     costs = run_costs(plan(), ALL, run(easy=120, full=900))
     assert costs is not None
-    pods = "a pod with 1 container that runs 0.5 s and exits with 1, again and again; restart policy Always"
+    pods = "crashers, run_s 0.5"
     assert costs.source == (
         f"load example, stage storm, 1 (1 x {pods}; every life writes to its journal), for 100 s, kubelet profile max-1s, "
         f"Kubernetes 1.37.1, provider local; sustained rate: stage storm, 2 (2 x {pods}; every life writes to its journal)"

@@ -141,30 +141,10 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert judge_run(folder.run) == results
 
 
-def test_a_directory_of_an_earlier_version_has_the_same_verdicts(tmp_path: Path) -> None:
-    """Earlier versions wrote the plan to stress.json, with the kubelet profiles in the order of the nodes."""
+def test_a_plan_of_an_unknown_format_is_refused_with_its_file(tmp_path: Path) -> None:
     folder = example_run(tmp_path / "run")
-    results = judge_run(folder.run)
-    of_before = msgspec.to_builtins(folder.plan)
-    written = {
-        "format": "crashloop.stress-plan/1",
-        "profile": of_before["load"],
-        "kubelets": of_before["profiles"],
-        **{name: of_before[name] for name in ("provider", "kubernetes_version", "cores")},
-    }
-    folder.run.plan_json.unlink()
-    folder.run.write(folder.run.stress_json, written)
-    assert folder.run.stress_plan() == folder.plan
-    assert judge_run(folder.run) == results
-
-
-@pytest.mark.parametrize(
-    ("name", "format_"), [("plan.json", "crashloop.plan/2"), ("stress.json", "crashloop.stress-plan/2")]
-)
-def test_a_plan_of_an_unknown_format_is_refused_with_its_file(tmp_path: Path, name: str, format_: str) -> None:
-    folder = example_run(tmp_path / "run")
-    (folder.run.root / name).write_text(f'{{"format": "{format_}"}}')
-    with pytest.raises(UsageError, match=rf"{name} has format '{format_}'; this version reads"):
+    folder.run.plan_json.write_text('{"format": "crashloop.plan/2"}')
+    with pytest.raises(UsageError, match=r"plan\.json has format 'crashloop\.plan/2'; this version reads"):
         judge_run(folder.run)
 
 

@@ -4,8 +4,9 @@ import resource
 
 import pytest
 
+from crashloop.cluster.prerequisites import OPEN_FILES
 from crashloop.errors import PrerequisiteError
-from crashloop.stress.run import SPARE_FILES, allow_open_files
+from crashloop.stress.run import allow_open_files
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[int, int]]:
 
 def test_the_soft_limit_is_raised_to_what_is_needed(limits: dict[str, tuple[int, int]]) -> None:
     allow_open_files(2000)
-    assert limits["now"] == (2000 + SPARE_FILES, 4096)
+    assert limits["now"] == (2000 + OPEN_FILES, 4096)
 
 
 def test_a_limit_that_is_enough_stays(limits: dict[str, tuple[int, int]]) -> None:

@@ -85,8 +85,8 @@ def test_a_rule_and_the_share_that_succeeds_are_reported() -> None:
         rule=restart_in(88, action=Action.RESTART_ALL_CONTAINERS),
     )  # fmt: skip
     assert user_in_words(load) == (
-        "a pod with 1 container that runs 2 s and exits with 88, again and again; restart policy Never; restart rule "
-        "RestartAllContainers for exit codes In 88; 25 % of the pods exit with 0 instead; 2 healthy containers beside"
+        "companions 2, run_s 2, exit_code 88, succeeding 0.25, restart_policy Never, rule.action RestartAllContainers, "
+        "rule.operator In, rule.values 88"
     )
 
 
@@ -147,4 +147,3 @@ def test_crashing_pods_are_those_that_are_restarted_again_and_again() -> None:
 
     assert crashing(crash=7, churn=3, jobs=2, rollout=1, demand=1, finish=4, canary=1) == 7 + 4
     assert (crashing(final=5), crashing(ruled=5), crashing(half=6), crashing(completing=6)) == (0, 5, 3, 6)
-    assert "exits with 7, once; restart policy Never" in user_in_words(final)

@@ -10,7 +10,8 @@ from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.results import StressResults
 from crashloop.slo.measurements import Lifecycle, SloVerdict
 from crashloop.slo.scrapes import NodeSample
-from crashloop.stress.folder import LIFECYCLES, Cause, read_jsonl
+from crashloop.stress.assignment import read_jsonl
+from crashloop.stress.folder import LIFECYCLES, Cause
 from crashloop.stress.judging import judge_run
 from crashloop.stress.lent_nodes import spread_out
 from crashloop.stress.openmetrics import exported

@@ -7,6 +7,7 @@ from crashloop.report.standing import Standing
 from crashloop.report.stress.load import stress_headline
 from crashloop.report.stress.results import RowText, StressResults, outcome_of
 from crashloop.slo.measurements import SloVerdict
+from crashloop.slo.rows import Better
 from crashloop.stress.judging import judge_run
 from crashloop.verdict import Outcome
 from suites.selftest.kit.stress_kit import example_run
@@ -23,7 +24,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StressResults:
 def judged(results: StressResults, *slos: tuple[str, Outcome, str], official: bool = False) -> StressResults:
     """A run with two checks that hold and these SLOs: id, outcome and mode."""
     source = "kubernetes/community sig-scalability/slos" if official else "this suite"
-    rows = tuple(RowText(id=name, definition="d", source=source, promise="p99 at most 5 s") for name, _, _ in slos)
+    about = {"definition": "d", "source": source, "promise": "p99 at most 5 s"}
+    rows = tuple(RowText(id=name, better=Better.LOWER, **about) for name, _, _ in slos)
     expected = [*((name, Outcome.PASS, "gate") for name in CHECKS), *slos]
     verdicts = tuple(
         SloVerdict(slo=name, outcome=outcome, mode=mode, sentence=f"{name}: said.", target=5, unit="s")

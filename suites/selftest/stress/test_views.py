@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from crashloop.cluster.provider import ExistingOptions
-from crashloop.report.chart import chart_file
 from crashloop.report.html import to_html
 from crashloop.report.markdown import to_markdown
 from crashloop.report.results import DeviationText, analyze_again, to_junit
@@ -36,6 +35,7 @@ from crashloop.stress.run import StressOptions, arguments_of
 from crashloop.verdict import Outcome, VerdictMode
 from suites.selftest.kit.stress_kit import example_run
 from suites.selftest.kit.stress_verdicts import with_verdict
+from tools.svg_files import chart_file
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +182,8 @@ def test_a_report_can_be_read_without_the_run(results: StressResults) -> None:
     )
     for words in (
         environment,
-        "a pod with 1 container that runs 0.5 s and exits with 1, again and again; restart policy Always",
-        "healthy pods, 1 a second, held for 5 s once started; at most 4 at once, abandoned after 60 s",
+        "run_s 0.5",
+        "rate_per_s 1",
         "2 in storm",
         "1 in every stage",
         "Restarts are counted in four ways",
@@ -211,6 +211,21 @@ def test_what_the_environment_lacks_is_left_out(results: StressResults) -> None:
     bare = msgspec.structs.replace(results, environment={"host": {"cpus": 8}}, planned=None)
     assert environment_in_words(bare) == "host with 8 CPUs"
     assert "environment not recorded" in to_markdown(stress_document(msgspec.structs.replace(bare, environment={})))
+
+
+@pytest.mark.parametrize(
+    ("disk", "said"),
+    [
+        ("ext4 on /dev/vda1", "etcd waits for its disk (ext4 on /dev/vda1)"),
+        ("", "etcd does not wait for its disk"),
+        (None, ""),
+    ],
+)
+def test_the_environment_says_whether_etcd_waits_and_for_what(
+    results: StressResults, disk: str | None, said: str
+) -> None:
+    known = msgspec.structs.replace(results, environment={"etcd_disk": disk}, planned=None)
+    assert environment_in_words(known) == said
 
 
 def test_shares_are_percentages() -> None:

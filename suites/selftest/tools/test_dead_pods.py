@@ -7,6 +7,7 @@ import msgspec
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.verdict import Outcome
 from suites.selftest.kit.fault_scenarios import trials
+from suites.selftest.kit.proof import Share
 from tools.trials import FURTHER, VERSION, histories_of, holds, recorded, verdict_of
 
 NOT_ABOUT_CONTAINERS = {"CONFIG-3", "RAC-13"}
@@ -34,9 +35,10 @@ def _stays(event: Event) -> bool:
     return is_of_the_host or event.kind is Kind.NODE or is_met
 
 
-def test_a_pod_that_never_starts_passes_nowhere_and_is_a_fail_where_starts_are_judged() -> None:
+def test_a_pod_that_never_starts_passes_nowhere_and_is_a_fail_where_starts_are_judged(share: Share) -> None:
     passed, judged_starts = [], {}
-    for trial in trials():
+    static_pods = [each for each in trials() if each.scenario.name == "static-pod"]
+    for trial in (*static_pods, *share(trials())):
         if trial.scope == FURTHER or any(each.pod_spec is None for each in trial.scenario.scenarios):
             continue
         if not holds(trial, VERSION):

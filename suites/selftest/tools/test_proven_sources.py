@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from suites.selftest.kit.proof import SHARE, share_of
 from tools.proven_sources import PROOF, RECORDED, RULES, are_proven, digest, files, record
 
 FOR_READING = {"cluster", "errors", "resources", "slo", "yaml_text"}
@@ -58,6 +59,10 @@ def test_a_source_that_is_gone_is_named(root: Path) -> None:
     (root / "crashloop/verdict.py").unlink()
     with pytest.raises(FileNotFoundError, match=r"crashloop/verdict\.py: tools/proven_sources\.py names it;"):
         digest(root)
+
+
+def test_runs_of_every_seed_try_each_case_once() -> None:
+    assert sorted(case for seed in range(SHARE) for case in share_of(range(100), seed)) == list(range(100))
 
 
 def test_everything_that_judges_and_simulates_is_a_source() -> None:

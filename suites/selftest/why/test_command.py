@@ -145,6 +145,15 @@ def test_a_profile_is_the_configuration_of_the_node() -> None:
     assert (found["curve"], found["curve_by"]) == ({"initial_s": 10.0, "maximum_s": 10.0}, "profile max-10s")
 
 
+def test_a_release_that_nothing_names_is_not_stated() -> None:
+    given = json.dumps(pod())
+    assert "kubelet of unknown release: " in why("-", given=given).output
+    assert containers(why("-", "--json", given=given))[0]["kubelet_version"] is None
+    assert (
+        containers(why("-", "--json", "--kubernetes-version", "1.35.0", given=given))[0]["kubelet_version"] == "1.35.0"
+    )
+
+
 def test_a_pod_of_a_cluster_is_read_with_get_alone(tmp_path: Path) -> None:
     with serving(Peer([pod(), NODE], [[]]), tmp_path) as kubeconfig:
         done = why("p", "--namespace", "ns", "--kubeconfig", kubeconfig)

@@ -1,7 +1,9 @@
 """The cache holds whole entries or none, and two processes that want the same one make it once."""
 
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crashloop.cluster.binaries.components import BinarySource
-from crashloop.cluster.binaries.provision import Cache, CachedProgram, Entry, storage_errors
+from crashloop.cluster.binaries.provision import OF_ANOTHER_BOOT_S, Cache, CachedProgram, Entry, storage_errors
 from crashloop.cluster.processes import CommandFailed
 from crashloop.errors import PrerequisiteError
 from crashloop.progress import SilentProgress
@@ -144,6 +146,19 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_makes_is_not(
         assert cache.find(NAME) is None
         assert wait_until("removal", cache.remove_leftovers, timeout_s=60) == [partial.name]
     assert list(cache.partial.iterdir()) == []
+
+
+def test_what_another_host_makes_in_a_shared_cache_is_left_for_a_day(tmp_path: Path) -> None:
+    """Its lock is not seen here: on a network file system, and in a guest that mounts the folder."""
+    cache = Cache(tmp_path)
+    young, old = (cache.partial / f"{NAME}-{boot}-abcdefgh" for boot in ("0a1b2c3d", "4e5f6071"))
+    for folder in (young, old):
+        folder.mkdir(parents=True)
+    cache.locks.mkdir()
+    two_days_ago = time.time() - 2 * OF_ANOTHER_BOOT_S
+    os.utime(old, (two_days_ago, two_days_ago))
+    assert cache.remove_leftovers() == [old.name]
+    assert young.exists()
 
 
 def test_a_cache_that_cannot_be_written_is_the_hosts_fault(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from crashloop.cluster.processes import CommandFailed
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.progress import SilentProgress
 from crashloop.settings import Versions
+from crashloop.spec.version import DEFAULT_VERSION
 
 SILENT = SilentProgress()
 
@@ -54,7 +55,7 @@ def test_the_default_version_is_built_from_the_committed_module(go: Path, tmp_pa
         f'build*) cp go.mod go.sum main.go kubelet.go {tmp_path}; while [ "$1" != -o ]; do shift; done; echo >"$2";;',
     )
     folder = work_folder(tmp_path)
-    build_component(components.kubernetes("1.37.1"), folder, SILENT)
+    build_component(components.kubernetes(DEFAULT_VERSION), folder, SILENT)
     assert calls(go) == ["env", "list", "build"]
     for name in ("go.mod", "go.sum", "main.go", "kubelet.go"):
         assert (tmp_path / name).read_bytes() == (TEMPLATES / name).read_bytes()
@@ -65,7 +66,7 @@ def test_the_default_version_is_built_from_the_committed_module(go: Path, tmp_pa
 def test_a_kubelet_alone_takes_only_its_own_source(go: Path, tmp_path: Path) -> None:
     teach(go, f'build*) ls >{tmp_path}/sources; while [ "$1" != -o ]; do shift; done; echo >"$2";;')
     folder = work_folder(tmp_path)
-    build_component(components.kubernetes("1.37.1", ("kubelet",)), folder, SILENT)
+    build_component(components.kubernetes(DEFAULT_VERSION, ("kubelet",)), folder, SILENT)
     assert (tmp_path / "sources").read_text().split() == ["go.mod", "go.sum", "kubelet.go", "main.go"]
     assert sorted(path.name for path in folder.iterdir()) == ["kube", "kubelet"]
 
@@ -111,16 +112,16 @@ def test_a_proxy_that_does_not_answer_is_not_taken_for_a_version_that_does_not_e
 def test_a_connection_lost_during_the_download_of_modules_is_named(go: Path, tmp_path: Path) -> None:
     teach(go, "list*) echo 'golang.org/x/sys: Get: dial tcp 127.0.0.1:1: connection refused' >&2; exit 1;;")
     with pytest.raises(NotAvailable, match=r"does not answer: golang\.org/x/sys: Get: dial tcp 127\.0\.0\.1:1"):
-        build_component(components.kubernetes("1.37.1"), work_folder(tmp_path), SILENT)
+        build_component(components.kubernetes(DEFAULT_VERSION), work_folder(tmp_path), SILENT)
 
 
 def test_a_module_that_the_proxy_lacks_is_named_before_anything_is_compiled(go: Path, tmp_path: Path) -> None:
     line = "kubelet.go:9:2: no required module provides package k8s.io/cri-api/pkg/apis"
     teach(go, f"list*) echo '{line}' >&2; exit 1;;")
     with pytest.raises(PrerequisiteError) as caught:
-        build_component(components.kubernetes("1.37.1"), work_folder(tmp_path), SILENT)
+        build_component(components.kubernetes(DEFAULT_VERSION), work_folder(tmp_path), SILENT)
     assert str(caught.value).splitlines() == [
-        f"Go modules of kubernetes 1.37.1: the Go module proxy does not serve what it needs: {line}",
+        f"Go modules of kubernetes {DEFAULT_VERSION}: the Go module proxy does not serve what it needs: {line}",
         "Choose another patch release, or use --bin-dir or --kubelet-binary.",
     ]
     assert calls(go) == ["env", "list"]
@@ -129,13 +130,13 @@ def test_a_module_that_the_proxy_lacks_is_named_before_anything_is_compiled(go: 
 def test_a_build_that_fails_shows_the_compilers_words(go: Path, tmp_path: Path) -> None:
     teach(go, "build*) echo './kubelet.go:13:2: undefined: app' >&2; exit 1;;")
     with pytest.raises(CommandFailed, match=r"ended with exit code 1(.|\n)*undefined: app"):
-        build_component(components.kubernetes("1.37.1"), work_folder(tmp_path), SILENT)
+        build_component(components.kubernetes(DEFAULT_VERSION), work_folder(tmp_path), SILENT)
 
 
 def test_a_go_too_old_to_fetch_a_newer_one_is_named(go: Path, tmp_path: Path) -> None:
     teach(go, version="go1.19.8")
     with pytest.raises(NotAvailable, match=r"^`go` on PATH is go1\.19\.8; 1\.26 or newer is needed"):
-        build_component(components.kubernetes("1.37.1"), work_folder(tmp_path), SILENT)
+        build_component(components.kubernetes(DEFAULT_VERSION), work_folder(tmp_path), SILENT)
 
 
 def test_an_older_containerd_is_built_as_a_dependency_since_its_module_excludes_another(

@@ -82,7 +82,7 @@ def test_the_committed_module_is_of_the_default_versions() -> None:
     go_mod = (TEMPLATES / "go.mod").read_text()
     assert f"k8s.io/kubernetes v{COMMITTED}\n" in go_mod
     assert f"go.etcd.io/etcd/server/v3 v{Versions().etcd}\n" in go_mod
-    replaced = re.findall(r"^replace k8s\.io/\S+ => (\S+) (\S+)$", go_mod, re.MULTILINE)
+    replaced = re.findall(r"^\tk8s\.io/\S+ => (\S+) (\S+)$", go_mod, re.MULTILINE)
     assert {version for _, version in replaced} == {f"v0.{COMMITTED.minor}.{COMMITTED.patch}"}
 
 

@@ -77,9 +77,9 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
         ({"namespaces": "unshare: unshare failed: Operation not permitted"}, "namespaces", "a filter of system calls"),
         ({"namespaces": "mount: /run: permission denied."}, "namespaces", "unshare-userns-restrict of AppArmor"),
         (
-            {"namespaces": "sh: cannot create /proc/sys/net/ipv4/ip_forward: Read-only file system"},
+            {"namespaces": "/proc/sys/kernel/panic cannot be written"},
             "namespaces",
-            "/proc/sys is read-only: start the container with --privileged",
+            "a kubelet changes it: start the container with --privileged",
         ),
         ({"namespaces": "Killed"}, "namespaces", "see whether `unshare --net --mount true` works"),
         ({"links": "(95, 'Operation not supported')"}, "network links", "load veth and bridge with modprobe"),
@@ -248,6 +248,13 @@ def test_without_modprobe_the_index_of_the_modules_is_read(known: Path, tmp_path
     index.write_text("kernel/fs/ext4/ext4.ko.xz: kernel/fs/overlayfs/overlay.ko.xz\n")
     assert file_system("overlay", known=known, modules=tmp_path, modprobe=None) is Support.NONE
     assert file_system("overlay", known=known, modules=tmp_path / "none", modprobe=None) is Support.NONE
+
+
+def test_a_module_cannot_be_loaded_where_the_kernel_takes_none_any_more(known: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "modules_disabled"
+    closed.write_text("1\n")
+    assert file_system("overlay", known=known, closed=closed, modprobe="/bin/true") is Support.FORBIDDEN
+    assert file_system("ext4", known=known, closed=closed, modprobe="/bin/true") is Support.READY
 
 
 def test_a_file_system_that_the_kernel_has_needs_no_module(known: Path, tmp_path: Path) -> None:

@@ -46,6 +46,16 @@ def test_an_api_server_with_all_gates_of_a_stage_serves_the_groups_of_that_stage
     assert serving == ["kube-apiserver"] * serves_all
 
 
+def test_without_shortcuts_etcd_waits_for_its_disk_and_controllers_ask_no_more_often_than_by_default() -> None:
+    plan = control_plane_plan(msgspec.structs.replace(BLUEPRINT, shortcuts=False))
+    usual = control_plane_plan(BLUEPRINT)
+    arguments, all_of_them = (
+        {argument for each in (*of.first, *of.once_ready) for argument in each.argv} for of in (plan, usual)
+    )
+    assert arguments < all_of_them
+    assert all_of_them - arguments == {"--unsafe-no-fsync", "--kube-api-qps=500", "--kube-api-burst=500"}
+
+
 @pytest.mark.parametrize("profile", ["stock", "max-2s"])
 def test_the_plan_of_a_node(profile: str, golden: SnapshotAssertion) -> None:
     assert describe_node(plan_of(load_profile(profile), index=3)) == golden

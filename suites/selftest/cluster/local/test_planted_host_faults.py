@@ -19,6 +19,7 @@ print(json.dumps(list(problems(host_facts(Path("state").absolute(), Path("cache"
 """
 FEW = Path("/sys/fs/cgroup/pids/crashloop-planted")
 """A cgroup of v1; on v2 who makes clusters leaves the cgroup that it is in."""
+MAY_NOT_RAISE = "exec setpriv --bounding-set=-sys_resource"
 CGROUPS = "awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts"
 FAULTS = {
     "cgroups read-only": (
@@ -37,7 +38,22 @@ FAULTS = {
     "sysctls read-only": (
         "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys",
         "namespaces",
-        "/proc/sys is read-only: start the container with --privileged",
+        "/proc/sys/vm/overcommit_memory cannot be written'; a kubelet changes it: start the container with --privileged",
+    ),
+    "sysctls that are hidden": (
+        "mount -t tmpfs none /proc/sys/kernel",
+        "namespaces",
+        "/proc/sys/kernel/panic cannot be written'; a kubelet changes it: start the container with --privileged",
+    ),
+    "a read-only /var/lib": (
+        "mount -t tmpfs -o ro none /var/lib",
+        "namespaces",
+        "/var/lib/kubelet cannot be made'; every node mounts a folder of its own there: make it, or its file system writable",
+    ),
+    "no right to enter a namespace": (
+        "exec setpriv --bounding-set=-sys_chroot",
+        "namespaces",
+        "a filter of system calls forbids it: start the container with --privileged",
     ),
     "no right to make a device": (
         "exec setpriv --bounding-set=-mknod",
@@ -75,9 +91,14 @@ FAULTS = {
         "disk",
         "more files fit, 500 are needed: see CRASHLOOP_STATE_DIR",
     ),
-    "files that may not grow": ("ulimit -f 20000", "limits", "`ulimit -f unlimited`"),
-    "few open files": ("ulimit -n 64", "limits", "`ulimit -n unlimited`"),
-    "a small address space": ("ulimit -v 4000000", "limits", "`ulimit -v unlimited`"),
+    "files that may not grow": (f"ulimit -f 20000; {MAY_NOT_RAISE}", "limits", "`ulimit -f unlimited`"),
+    "few open files": (f"ulimit -n 64; {MAY_NOT_RAISE}", "limits", "`ulimit -n 1024`"),
+    "a small address space": (f"ulimit -v 4000000; {MAY_NOT_RAISE}", "limits", "`ulimit -v unlimited`"),
+    "few processes of a user": (
+        f"exec prlimit --nproc=20 {MAY_NOT_RAISE.removeprefix('exec ')}",
+        "limits",
+        "`ulimit -u unlimited`",
+    ),
     "few processes": (
         f"mkdir -p {FEW}; echo 40 >{FEW}/pids.max; echo $$ >{FEW}/cgroup.procs",
         "processes",
@@ -107,17 +128,19 @@ HARMLESS = {
     "no pressure": "mount -t tmpfs none /proc/pressure 2>/dev/null || :",
     "another network": "exec unshare --net",
     "limits that suffice": "ulimit -n 1024; ulimit -f 400000; ulimit -v 16000000",
+    "limits that may be raised": "ulimit -Sn 64; ulimit -Sf 20000; ulimit -Sv 4000000; ulimit -St 60",
+    "no home": "exec env -i",
     "one CPU": "exec taskset --cpu-list 0",
 }
 
 
 def examined(folder: Path, plant: str) -> list[list[str]]:
-    """Problems of the host in namespaces where a fault was planted; a fault may begin with `exec` and wrap what follows."""
+    """Problems of the host in namespaces where a fault was planted; a fault may end with `exec` and wrap what follows."""
     for name in ("state", "cache", "tmp"):
         (folder / name).mkdir()
     (folder / "examine.py").write_text(EXAMINE)
     program = f"{sys.executable} examine.py"
-    script = f"{plant} {program}" if plant.startswith("exec ") else f"{plant}; exec {program}"
+    script = f"{plant} {program}" if "; exec " in f"; {plant}" else f"{plant}; exec {program}"
     words = ("unshare", "--mount", "--propagation=private", "sh", "-ec", script)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -6,10 +6,12 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
-from crashloop.spec.pod import Handler, Probe, ProbeKind
+from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
 
 ON_ITS_WAY_NS = 100_000_000
 """An answer that was given reaches the kubelet within this time."""
+EARLY_S = 0.5
+"""By how much less than a period a question may come after the answer to the one before, which came late."""
 AHEAD_NS = 1_000_000_000
 """By how much the clock of an answer may be ahead of that of a status: both are shifted to the same clock."""
 
@@ -50,17 +52,40 @@ def answers_of(instance: Instance, probe: Probe, *, failures: int = 0, successes
         )
 
 
+def starts_in_s(instance: Instance) -> float:
+    """What runtime and interpreter take for a command there: from the create of the container to its program's first line."""
+    created, spoke = instance.created, instance.journal_started
+    if created is None or spoke is None or created.utc_ns is None or spoke.utc_ns is None:
+        return 0.0
+    return max(0, spoke.utc_ns - created.utc_ns) / 1e9
+
+
+def startup_probe(sidecar: Container) -> Probe | None:
+    """The startup probe of a sidecar; None without one."""
+    return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
+
+
+def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:
+    """The first success of a startup probe in any life."""
+    return next((answer.fact for each in instances for answer in answers_of(each, probe) if not answer.failed), None)
+
+
 def has_succeeded(answers: Iterable[ProbeAnswer], times: int, t_ns: int) -> bool:
     """Whether a status of that time may follow from so many successes in a row."""
     return any(not each.failed and each.in_a_row >= times and each.had_ns <= t_ns + AHEAD_NS for each in answers)
 
 
-def successes_left(instance: Instance, probe: Probe, *, successes: int = 0) -> int:
-    """How many successes in a row count at most when a life is over, after so many that counted before."""
+def successes_left(instance: Instance, probe: Probe, *, successes: int = 0) -> frozenset[int]:
+    """How many successes in a row may count when a life is over, after so many that counted before.
+
+    An answer under way when the container ends is a failure, and leaves no note where the command had not come that far.
+    """
     *_, last = (None, *answers_of(instance, probe, successes=successes))
     if last is None:
-        return successes
-    return 0 if last.failed else last.in_a_row
+        return frozenset({successes})
+    left = 0 if last.failed else last.in_a_row
+    is_open = _may_be_cut_off(last, instance) or _may_be_asked_again(last, probe, instance)
+    return frozenset({left, 0} if is_open else {left})
 
 
 def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer | None:
@@ -115,6 +140,12 @@ def _may_be_cut_off(answer: ProbeAnswer, instance: Instance) -> bool:
     if ended is None or ended.utc_ns is None or answer.fact.utc_ns is None:
         return False
     return ended.utc_ns <= answer.had_ns + answer.fact.resolution_ns + ON_ITS_WAY_NS
+
+
+def _may_be_asked_again(answer: ProbeAnswer, probe: Probe, instance: Instance) -> bool:
+    """Whether the next question may have been under way when the instance ended."""
+    exit_ns = instance.exit_ns
+    return exit_ns is not None and exit_ns >= answer.had_ns + (probe.period_s - EARLY_S) * 1e9
 
 
 def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:
