@@ -71,6 +71,10 @@ class SimPod:
         """Containers that a faulty kubelet is to run again though they are done."""
         self.forgotten: set[str] = set()
         """Containers of which the runtime forgot an instance that had ended."""
+        self.purged: set[str] = set()
+        """Init containers that were removed for another sandbox and have not started in it."""
+        self.counted_anew: set[str] = set()
+        """Those whose restarts were counted from 0 because of that."""
         self.unawaited = False
         """Whether a faulty kubelet waits for its init containers no more."""
         self.left: set[str] = set()

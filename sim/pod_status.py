@@ -10,6 +10,7 @@ they have ended: pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus.
 from collections.abc import Callable
 from typing import Any
 
+from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import KILLED
 from sim.behaviour import Behaviour
 from sim.instance import InstanceState, PodView, SimulatedInstance
@@ -33,6 +34,20 @@ def terminated(instance: SimulatedInstance, code_offset: int, behaviour: Behavio
             **({"message": words} if (words := _termination_message(instance, behaviour, is_last)) else {}),
         }
     }
+
+
+def leaves_end(container: Container, pod: Pod, before: State, after: State) -> bool:
+    """Whether a status says that an init container goes on that had ended for good, so that no status manager takes it.
+
+    pkg/kubelet/status/status_manager.go@v1.37.1 checkContainerStateTransition; what ends well under Always is free to.
+    """
+    ended = before.get("terminated")
+    if ended is None or "terminated" in after or container.is_sidecar or pod.restarts_all:
+        return False
+    policy, code = container.restart_policy or pod.restart_policy, ended["exitCode"]
+    is_ruled = any(rule.matches(code) for rule in container.rules)
+    by_policy = policy is RestartPolicy.ALWAYS or (code and RestartPolicy.ON_FAILURE in (policy, pod.restart_policy))
+    return not (pod.restart_policy is RestartPolicy.ALWAYS or is_ruled or by_policy)
 
 
 def _why(instance: SimulatedInstance, behaviour: Behaviour, code: int, *, is_last: bool) -> str:

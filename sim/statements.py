@@ -20,6 +20,7 @@ from sim.pod_status import (
     PodConditions,
     State,
     generation,
+    leaves_end,
     stated_phase,
     terminated,
 )
@@ -299,15 +300,21 @@ class Statements:
         state, running = self._state(container, view)
         previous = views[:1] if "waiting" in state else views[1:]
         ended = next((seen.instance for seen in previous if seen.state is InstanceState.EXITED), None)
+        kept = self._kept.get(name, {"state": {}, "restartCount": 0})
         if ended is not None:
             self._note_end(name, terminated(ended, behaviour.last_exit_code_offset, behaviour, is_last=True))
         instance = views[0].instance if views else None
+        count = self._count(name, instance)
+        if name in self.pod.counted_anew and self.policies.reset:
+            # What has been stated goes on: convertContainerStatus, from 1.35 on.
+            goes_on = "running" in state and "terminated" in kept["state"] and kept["restartCount"] >= count
+            count = kept["restartCount"] + 1 if goes_on else max(kept["restartCount"], count)
         status = {
             "name": name,
             "state": state,
             "ready": self._is_ready(container, instance, state)
             or (behaviour.ready_while_waiting and "waiting" in state and bool(views)),
-            "restartCount": self._count(name, instance),
+            "restartCount": count,
             "image": self.pod.images[name],
             "imageID": "",
             "started": self._has_started(container, instance, running),
@@ -318,7 +325,8 @@ class Statements:
         if instance is not None:
             stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
             status["containerID"] = f"containerd://{stated.container_id}"
-        self._kept[name] = status
+        if container not in self.pod.inits or not leaves_end(container, self.pod.spec, kept["state"], state):
+            self._kept[name] = status
         return status
 
     def _is_kept(self, container: Container) -> bool:

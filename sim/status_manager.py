@@ -11,7 +11,7 @@ from sim.behaviour import Behaviour
 from sim.host import Action, World, ignore
 from sim.instance import PodView
 from sim.pod import SimPod, stamp
-from sim.pod_status import ONCE_ENDED, with_fields_of
+from sim.pod_status import ONCE_ENDED, leaves_end, with_fields_of
 from sim.policy import Policies
 
 _RIGHT = Policies(Behaviour(), rules=True, reset=True)
@@ -160,6 +160,13 @@ class StatusWriter:
         """
         if self._pod.sandboxes <= 1 or self._pod.spec.restarts_all:
             return False
+        before, after = (
+            {each["name"]: each["state"] for each in one.get("initContainerStatuses", ())}
+            for one in (self._written, status)
+        )
+        inits = (each for each in self._pod.inits if each.name in before.keys() & after.keys())
+        if any(leaves_end(each, self._pod.spec, before[each.name], after[each.name]) for each in inits):
+            return True
         ended = {each["name"] for each in self._written.get("containerStatuses", ()) if "terminated" in each["state"]}
         going_on = {each["name"] for each in status.get("containerStatuses", ()) if "terminated" not in each["state"]}
         view, leaving = (

@@ -184,6 +184,7 @@ class PodSync:
         """A new sandbox begins without the init containers of the last one: kuberuntime_manager.go SyncPod."""
         inits = {each.name for each in self.pod.inits}
         for instance in [each for each in self.pod.instances if each.name in inits and each.exited_ns is not None]:
+            self.pod.purged.add(instance.name)
             self.runtime.remove(self.pod, instance)
 
     def _start_all(self, actions: Actions, view: PodView) -> Steps:
@@ -223,7 +224,7 @@ class PodSync:
                 self.statements.refused.discard(container.name)
                 if self.behaviour.sibling_forgets:
                     self.delays.forget(but=container)
-                yield from self._start(container)
+                yield from self._start(container, has_record=bool(view.of(container.name)))
                 if container.program.is_refused:
                     failed = True
                     self._note_refused(container)
@@ -289,10 +290,15 @@ class PodSync:
         self.statements.reasons[container.name] = text
         self.log.add(self.loop.now, container, "CrashLoopBackOff", text, delay_s=stated_ns / 1e9)
 
-    def _start(self, container: Container) -> Steps:
+    def _start(self, container: Container, *, has_record: bool = True) -> Steps:
         pod, name = self.pod, container.name
         env = self.configuration.of(pod, container) | self.puller.variables(pod, container)
         forgets = not self.behaviour.counts_beyond_records and name in self.statements.lost | pod.forgotten
+        # Neither a record nor a log says how often it ran: kuberuntime_container.go@v1.37.1 calcRestartCountByLogDir.
+        if name in pod.purged and not has_record:
+            pod.counted_anew.add(name)
+            forgets = True
+        pod.purged.discard(name)
         number = 0 if forgets else pod.numbers.get(name, -1) + 1
         pod.numbers[name] = number
         pod.reruns.discard(name)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from crashloop.checks.checker import Holds, Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.checks.kills import without_hook
+from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import lost_watch, unseen_exit
@@ -42,7 +43,6 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
     heard of it: that start is carried out, and a first process heeds no signal before its program says so (pid_namespaces(7)).
     Its object may go first. Not judged are static pods, and pods whose node may have had no control plane.
     """
-    stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
     for pod in case.pods if case.scenario.control_plane is None else ():
         gone = [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
         asked_ns = min((*gone, *(each.deletion_ns for each in pod.statuses if each.deletion_ns)), default=None)
@@ -50,28 +50,11 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
             continue
         yield from _begun_again(case, pod, asked_ns)
         yield from _out_of_turn(case, pod)
-        broken_ns = [each.data.ended_ns or 0 for each in case.recording.interventions if _breaks_off(each)]
-        from_ns = max(asked_ns, *broken_ns) if broken_ns else asked_ns
-        ends_ns = asked_ns
-        for each in (one for spec in case.scenario.pod.containers for one in ran(pod, spec.name)[-1:]):
-            until_ns = case.recording.end_ns if each.exit is None else each.exit_ns or asked_ns
-            ends_ns, started_ns = max(ends_ns, until_ns), each.start_ns or until_ns
-            may_stay = stubborn or started_ns > from_ns
-            longest_s = SIGNALLED_WITHIN_S + (case.scenario.pod.grace_s + GRACE_PERIOD_S if may_stay else 0)
-            late_s = (until_ns - max(from_ns, started_ns)) / 1e9
-            if late_s > longest_s:
-                lines = tuple(fact.line for fact in (each.begun, each.exit) if fact)
-                after = "its runtime and kubelet were back" if from_ns > asked_ns else "the deletion of its pod"
-                ran_on = f"a container ran on for {seconds(late_s)} after {after} {at_lines(lines)}"
-                unseen = None
-                if each.exit is None:
-                    unseen = unseen_exit(case, pod, asked_ns, until_ns, each.container_id)
-                held = excuse(case, (from_ns, until_ns), 0.0, late_s - longest_s)
-                due = f"{seconds(longest_s)} is the longest" if may_stay else "it exits on SIGTERM"
-                yield fail_unless(
-                    (unseen and f"Its end could have gone unseen: {unseen}") or held, f"{ran_on}; {due}.", *lines
-                )
+        last = [one for spec in case.scenario.pod.containers for one in ran(pod, spec.name)[-1:]]
+        for each in last:
+            yield from _ran_on(case, pod, each, asked_ns)
         seen["deleted"] += pod.deleted is not None
+        ends_ns = max((asked_ns, *(_until_ns(case, each, asked_ns) for each in last)))
         gone_ns = case.recording.end_ns if pod.deleted is None else pod.deleted.utc_ns or ends_ns
         late_s = (gone_ns - ends_ns) / 1e9
         if late_s > GONE_WITHIN_S:
@@ -83,6 +66,34 @@ def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
                 doubt = doubt or "The API server or the watch may have held its last status up"
             held = excuse(case, (ends_ns, gone_ns), 0.0, late_s - GONE_WITHIN_S)
             yield fail_unless(doubt or held, f"{there}; {seconds(GONE_WITHIN_S)} is the longest.", *lines)
+
+
+def _until_ns(case: Case, last: Instance, asked_ns: int) -> int:
+    """Until when a container of a deleted pod ran, UTC."""
+    return case.recording.end_ns if last.exit is None else last.exit_ns or asked_ns
+
+
+def _ran_on(case: Case, pod: PodHistory, last: Instance, asked_ns: int) -> Iterator[Finding]:
+    """That a container ran on after the deletion of its pod, or after runtime and kubelet were back, for longer than it may."""
+    broken_ns = [each.data.ended_ns or 0 for each in case.recording.interventions if _breaks_off(each)]
+    from_ns, until_ns = max((asked_ns, *broken_ns)), _until_ns(case, last, asked_ns)
+    started_ns = last.start_ns or until_ns
+    stubborn = any(each.exit_code_on_term == KILLED or each.pre_stop_s for each in case.scenario.pod.containers)
+    may_stay = stubborn or started_ns > from_ns
+    longest_s = SIGNALLED_WITHIN_S + (case.scenario.pod.grace_s + GRACE_PERIOD_S if may_stay else 0)
+    late_s = (until_ns - max(from_ns, started_ns)) / 1e9
+    if late_s <= longest_s:
+        return
+    lines = tuple(fact.line for fact in (last.begun, last.exit) if fact)
+    after = "its runtime and kubelet were back" if from_ns > asked_ns else "the deletion of its pod"
+    unseen = unseen_exit(case, pod, asked_ns, until_ns, last.container_id) if last.exit is None else None
+    held = excuse(case, (from_ns, until_ns), 0.0, late_s - longest_s)
+    due = f"{seconds(longest_s)} is the longest" if may_stay else "it exits on SIGTERM"
+    yield fail_unless(
+        (unseen and f"Its end could have gone unseen: {unseen}") or held,
+        f"a container ran on for {seconds(late_s)} after {after} {at_lines(lines)}; {due}.",
+        *lines,
+    )
 
 
 def _breaks_off(done: Done) -> bool:

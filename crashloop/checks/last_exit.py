@@ -22,6 +22,7 @@ from crashloop.model.after_restart import may_be_hidden, shown_exit_code
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, unseen_exit, why_it_ended
 from crashloop.restarts.lives import collected_early, leaves_ns, ran
+from crashloop.restarts.model_input import counted_anew
 from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, settled_ns, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind
@@ -53,7 +54,8 @@ def check_last_exit(case: Case, seen: Seen) -> Iterator[Finding]:
 
 def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> Iterator[Finding]:
     """What each status of one container states of its instances."""
-    instances = _Instances(pod.instances(spec.name))
+    lives = pod.instances(spec.name)
+    instances = _Instances(lives, are_numbered=not counted_anew(case, spec.name, lives))
     statements = tuple(statements_about(pod, spec))
     numbered = _numbered(statements)
     hidden: dict[int, int] = {}
@@ -97,9 +99,9 @@ def _numbered(statements: Iterable[Statement]) -> dict[str, int]:
 class _Instances:
     """Which instance a status speaks of: by its id, or by the restartCount where only the journal saw it, which has no ids."""
 
-    def __init__(self, instances: tuple[Instance, ...]) -> None:
+    def __init__(self, instances: tuple[Instance, ...], *, are_numbered: bool) -> None:
         self._by_id = {each.container_id: each for each in instances if each.container_id}
-        self._lives = () if self._by_id else instances
+        self._lives = instances if are_numbered and not self._by_id else ()
 
     def of(self, container_id: str, ordinal: int) -> Instance | None:
         if self._lives and container_id and 0 <= ordinal < len(self._lives):

@@ -18,13 +18,12 @@ from typing import NamedTuple
 from crashloop.checks.checker import Holds, Need, Seen, Statement, checker, statements_about
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
-from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
-from crashloop.model.after_restart import counts_anew
 from crashloop.model.pod_status import WAITING_REASON, shows_by_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.model_input import counted_anew
 from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import stated_backoff_s
@@ -127,7 +126,7 @@ def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[S
             continue
         if report.state.kind != "running" and not instance.was_refused:
             continue
-        if report.restart_count < instance.ordinal and _counted_anew(case, name, instances[: instance.ordinal + 1]):
+        if report.restart_count < instance.ordinal and counted_anew(case, name, instances[: instance.ordinal + 1]):
             continue
         lines = (*instance.lines[:1], status.line)
         sentence = (
@@ -139,18 +138,12 @@ def _count_of_another(case: Case, pod: PodHistory, name: str, stated: Sequence[S
         return
 
 
-def _counted_anew(case: Case, name: str, instances: tuple[Instance, ...]) -> bool:
-    """Whether, by the variants in force, the last of these is counted from the removal of one before it for a new sandbox."""
-    known = counts_anew(case.scenario.pod.container(name), case.prediction.deviations)
-    return known and any(before.removed and case.lost_sandbox(before, after) for before, after in pairwise(instances))
-
-
 def _counted_behind(case: Case, pod: PodHistory, name: str, stated: Sequence[Statement]) -> Iterator[Finding]:
     """A last status that has not counted every restart, though it had the time."""
     until_ns, counted = stated_until_ns(case, pod), stated[-1].report.restart_count if stated else 0
     created = [(each, begun_ns) for each in pod.instances(name) if (begun_ns := each.begun_ns) is not None]
     settled = [each for each in created if each[1] <= until_ns - settled_ns(case, each[1], until_ns)]
-    if counted >= max(0, len(settled) - 1) or _counted_anew(case, name, pod.instances(name)):
+    if counted >= max(0, len(settled) - 1) or counted_anew(case, name, pod.instances(name)):
         return
     overdue = [each for each in created if each[1] + may_lag_ns(case, each[1], until_ns) <= until_ns]
     is_overdue = counted < len(overdue) - 1

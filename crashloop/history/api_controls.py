@@ -10,6 +10,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
+from crashloop.history.stamps import overlap_ns
+
 _S = 1_000_000_000
 API_AROUND_NS = 30 * _S
 """The patches of so much time on both sides show whether the API server is slow."""
@@ -61,8 +63,7 @@ class ApiControls:
             self._slow_ns = self._find_slow()
         silent_ns = max(0, min(to_ns, self._came_ns[0] - self._took_ns[0] - API_REACH_NS) - from_ns)
         silent_ns += max(0, to_ns - max(from_ns, self._came_ns[-1] + API_REACH_NS))
-        slow = (min(end_ns, to_ns) - max(begin_ns, from_ns) for begin_ns, end_ns in self._slow_ns)
-        return silent_ns + sum(each for each in slow if each > 0)
+        return silent_ns + overlap_ns(self._slow_ns, from_ns, to_ns)
 
     def _find_slow(self) -> list[tuple[int, int]]:
         """The times from a patch to the next one with many slow ones around it, or with one that did not come back."""

@@ -88,11 +88,11 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     def repeated_s(self) -> float:
         """What explains delays that are late by about the same time again and again: where controls speak, no run queue."""
         is_refuted = self.slowest_control_s is not None or not self.is_named
-        return self.but_cpu_s if is_refuted else min(self.length_s, self.but_cpu_s + self.waited_s)
+        return self.but_cpu_s if is_refuted else self.stalls_s
 
     @property
     def stalls_s(self) -> float:
-        """Without the kubelet's own work, for what needs none."""
+        """Without what slows the kubelet's own work down, for what needs none."""
         return min(self.length_s, self.but_cpu_s + self.waited_s)
 
     @property
@@ -168,9 +168,9 @@ class HostRecord:
         return self.kubelet_held(from_ns, to_ns).total_s
 
     def anybody_waited_s(self, from_ns: int, to_ns: int) -> float:
-        """For how long somebody on the host waited for a CPU, a disk or memory, by the pressure of the whole system.
+        """For how long at least one program of the host waited for a CPU, a disk or memory: the pressure of the whole system.
 
-        No program waited longer, whoever it is. All of that time where nobody counted.
+        No single program waited longer than that. All of the time where the pressure was not recorded.
         """
         length_ns = max(0, to_ns - from_ns)
         if not self._has_cpu_pressure or not self._pressed.reaches(from_ns, to_ns):
@@ -190,6 +190,7 @@ class HostRecord:
     def _held(self, from_ns: int, to_ns: int, waits: "_Counted", *, refuted: bool = True) -> Held:
         summed_ns = waits.within_ns(from_ns, to_ns) if waits.reaches(from_ns, to_ns) else None
         controls, spoken_for_ns = self._controls, self._controls.spoken_for_ns(from_ns, to_ns)
+        around_ns = controls.around_ns(from_ns, to_ns)
         open_ns = max(0, to_ns - from_ns) - spoken_for_ns
         pressed_ns = self._pressed.within_ns(from_ns, to_ns)
         counted_ns = min(pressed_ns, round(PRESSURE_AT_MOST_S * 1e9))
@@ -202,12 +203,12 @@ class HostRecord:
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,
             missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
-            control_s=None if (stalled_ns := controls.stalled_ns(from_ns, to_ns)) is None else stalled_ns / 1e9,
+            control_s=None if around_ns is None else controls.stalled_ns(from_ns, to_ns, around_ns) / 1e9,
             slowest_control_s=controls.slowest_ns(from_ns, to_ns) / 1e9 if spoken_for_ns else None,
             summed_s=None if summed_ns is None else summed_ns / 1e9,
             waited_s=counted_ns / 1e9,
             is_named=summed_ns is not None,
-            slower_s=controls.slower_ns(from_ns, to_ns) / 1e9,
+            slower_s=_slower_ns(around_ns) / 1e9,
             blocked_s=min(self._blocked.within_ns(from_ns, to_ns), open_ns) / 1e9,
         )
 
@@ -264,23 +265,14 @@ class _Controls:
         """For how much of that time a control container speaks."""
         return sum(self._part_ns(index, from_ns, to_ns) for index in self._within(from_ns, to_ns))
 
-    def stalled_ns(self, from_ns: int, to_ns: int) -> int | None:
-        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater.
-
-        None without a control around.
-        """
+    def stalled_ns(self, from_ns: int, to_ns: int, around_ns: int) -> int:
+        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater."""
         slow_ns = CONTROL_USUAL_NS + CONTROL_SLOW_NS
         slow = (index for index in self._within(from_ns, to_ns) if self._as_restart_ns[index] >= slow_ns)
         stalled_ns = sum(self._part_ns(index, from_ns, to_ns) for index in slow)
-        around_ns = self._around_ns(from_ns, to_ns)
-        return None if around_ns is None else max(stalled_ns, CONTROL_FACTOR * max(0, around_ns - CONTROL_USUAL_NS))
+        return max(stalled_ns, CONTROL_FACTOR * max(0, around_ns - CONTROL_USUAL_NS))
 
-    def slower_ns(self, from_ns: int, to_ns: int) -> int:
-        """What the kubelet's own work takes longer around that time than on a calm host."""
-        slower_ns = OWN_NS * (self._around_ns(from_ns, to_ns) or 0) // CONTROL_CALM_NS - OWN_NS
-        return min(max(0, slower_ns), CONTROL_AROUND_NS)
-
-    def _around_ns(self, from_ns: int, to_ns: int) -> int | None:
+    def around_ns(self, from_ns: int, to_ns: int) -> int | None:
         """What three quarters of the controls around took at most, as long as a restart; None without any."""
         around = self._within(from_ns - CONTROL_AROUND_NS, to_ns + CONTROL_AROUND_NS)
         took_ns = sorted(self._as_restart_ns[index] for index in around)
@@ -304,6 +296,11 @@ class _Controls:
         own_ns = self._ends_ns[index] - self._spent_ns[index]
         before_ns = self._ends_ns[index - 1] if index else own_ns - CONTROL_REACH_NS
         return before_ns if own_ns - before_ns <= CONTROL_REACH_NS else own_ns
+
+
+def _slower_ns(around_ns: int | None) -> int:
+    """What the kubelet's own work takes longer than on a calm host, by what controls around took."""
+    return min(max(0, OWN_NS * (around_ns or 0) // CONTROL_CALM_NS - OWN_NS), CONTROL_AROUND_NS)
 
 
 class _Counted:

@@ -1,5 +1,7 @@
 """A moment as one channel stamped it, with the line of the history on which it stands."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from crashloop.history.clock import Clocks
@@ -69,3 +71,8 @@ def span(earlier: Fact | None, later: Fact | None) -> Span | None:
         (earlier.line, later.line),
         f"{earlier.channel.value}+{later.channel.value}",
     )
+
+
+def overlap_ns(times_ns: Iterable[tuple[int, int]], from_ns: int, to_ns: int) -> int:
+    """How much of these times, each from its begin to its end, lies within an interval."""
+    return sum(max(0, min(end_ns, to_ns) - max(begin_ns, from_ns)) for begin_ns, end_ns in times_ns)

@@ -35,8 +35,9 @@ def excuse(
     if not host.covers(*late_ns):
         return "No heartbeat covers that time, so the host may have stood still"
     held = host.kubelet_held(*late_ns) if own_way else host.held(*late_ns)
-    held_s = held.repeated_s if repeated else held.total_s
-    shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, repeated=repeated)}"
+    # Between a decision and its line in the log there is no work that a slow host makes longer.
+    held_s = held.repeated_s if repeated else held.stalls_s if has_looked else held.total_s
+    shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, held_s)}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
     unknown_s = host.unknown_s(*late_ns)
@@ -55,19 +56,19 @@ def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:
     return min(from_ns + round(due_s * 1e9), to_ns), to_ns
 
 
-def _by(held: Held, *, repeated: bool) -> str:
-    """What shows it and what bounds that, in brackets; nothing if nothing does."""
+def _by(held: Held, held_s: float) -> str:
+    """What shows that time and what bounds it, in brackets; nothing if nothing does."""
     waits = "run-queue wait of kubelet and runtime" if held.is_named else "CPU pressure of the whole system"
     parts = {
         "missed heartbeats": held.missed_s,
         "slow control containers": held.control_s,
-        waits: 0.0 if repeated and held.repeated_s <= held.but_cpu_s else held.waited_s,
-        "own work as much slower as control containers around": 0.0
-        if repeated
-        else max(0.0, held.slower_s - held.waited_s),
+        waits: held.waited_s if held_s > held.but_cpu_s else 0.0,
+        "own work as much slower as control containers around": held.slower_s - held.waited_s
+        if held_s > held.stalls_s
+        else 0.0,
         "I/O or memory pressure": held.blocked_s,
     }
-    shown = [f"{what} {seconds(held_s)}" for what, held_s in parts.items() if held_s]
+    shown = [f"{what} {seconds(each_s)}" for what, each_s in parts.items() if each_s]
     if held.slowest_control_s is not None:
         shown.append(f"the slowest control container took {seconds(held.slowest_control_s)}")
     return f" ({', '.join(shown)})" if shown else ""

@@ -1,13 +1,13 @@
 """Input of the backoff model from one container's history: its lives, and other changes of its counter."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.model.after_restart import ends_delay
+from crashloop.model.after_restart import counts_anew, ends_delay
 from crashloop.model.lives import (
     ChangedPart,
     CounterLost,
@@ -114,16 +114,31 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)
 
 
+def counted_anew(case: Case, container: str, instances: Sequence[Instance]) -> bool:
+    """Whether, by the variants in force, the last of these is counted from the removal of one before it for another sandbox."""
+    purged = any(_purged_at_ns(case, before, after) is not None for before, after in pairwise(instances))
+    return purged and counts_anew(case.scenario.pod.container(container), case.prediction.deviations)
+
+
 def _purged_ns(case: Case, pod: PodHistory, container: str) -> Iterator[int]:
-    """Removals for another sandbox that, by the variants in force, end a delay; the loss of the sandbox, if they went unseen."""
+    """Removals for another sandbox that, by the variants in force, end a delay."""
     if ends_delay(case.scenario.pod.container(container), case.prediction.deviations):
         instances = ran(pod, container)
         for instance, following in zip_longest(instances, instances[1:]):
-            killed_ns = case.sandbox_killed_ns(instance, following)
-            if killed_ns is not None and instance.removed is not None:
-                yield instance.removed.own_ns
-            elif killed_ns is not None and (instance.created is None or _has_gap(case, killed_ns, following)):
-                yield killed_ns
+            if (purged_ns := _purged_at_ns(case, instance, following)) is not None:
+                yield purged_ns
+
+
+def _purged_at_ns(case: Case, instance: Instance, following: Instance | None) -> int | None:
+    """When an instance was removed for another sandbox; the loss of the sandbox, if that went unseen; None if it was not."""
+    killed_ns = case.sandbox_killed_ns(instance, following)
+    if killed_ns is not None and instance.removed is not None:
+        return instance.removed.own_ns
+    return (
+        killed_ns
+        if killed_ns is not None and (instance.created is None or _has_gap(case, killed_ns, following))
+        else None
+    )
 
 
 def _has_gap(case: Case, from_ns: int, following: Instance | None) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
+from crashloop.history.stamps import overlap_ns
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import leaves_ns, ran
 from crashloop.spec.intervention import (
@@ -57,11 +58,6 @@ def kubelet_outages(case: Case) -> Iterator[KubeletOutage]:
 def without_kubelet_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long the node had no kubelet in that interval."""
     return overlap_ns(((each.from_ns, each.to_ns) for each in kubelet_outages(case)), from_ns, to_ns)
-
-
-def overlap_ns(times_ns: Iterable[tuple[int, int]], from_ns: int, to_ns: int) -> int:
-    """How much of these times, each from its begin to its end, lies within an interval."""
-    return sum(max(0, min(end_ns, to_ns) - max(begin_ns, from_ns)) for begin_ns, end_ns in times_ns)
 
 
 def kubelet_never_back(case: Case, to_ns: int) -> int | None:

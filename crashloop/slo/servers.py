@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crashloop.errors import ObservationError
+from crashloop.history.stamps import overlap_ns
 from crashloop.slo.estimates import least_samples, percentile_of
 from crashloop.slo.increase import counted_cpu, find_growth
 from crashloop.slo.measurements import Measured, Phase, ServedPod
@@ -68,13 +69,8 @@ def expected(pod: ServedPod, from_ns: int, to_ns: int) -> float:
     """Requests by the rate in an interval."""
     requests = pod.rate_per_s * (to_ns - from_ns) / 1e9
     for begin_ns, end_ns, rate in pod.bursts:
-        requests += (rate - pod.rate_per_s) * overlap_ns((begin_ns, end_ns), (from_ns, to_ns)) / 1e9
+        requests += (rate - pod.rate_per_s) * overlap_ns([(begin_ns, end_ns)], from_ns, to_ns) / 1e9
     return requests
-
-
-def overlap_ns(one: tuple[int, int], other: tuple[int, int]) -> int:
-    """How long two intervals are together."""
-    return max(0, min(one[1], other[1]) - max(one[0], other[0]))
 
 
 def outages_ns(pod: ServedPod) -> Iterator[tuple[int, int]]:
@@ -172,7 +168,7 @@ def _seen_down(pod: ServedPod, _: Measured, window: Phase) -> ServerValue:
     down_ns = sum(to_ns - from_ns for from_ns, to_ns in downs)
     if not down_ns:
         raise ObservationError(f"{pod.pod} was never down for {DOWN_S:g} s.")
-    return ServerValue(100 * sum(overlap_ns(down, seen) for down in downs for seen in outages) / down_ns, len(downs))
+    return ServerValue(100 * sum(overlap_ns(outages, *down) for down in downs) / down_ns, len(downs))
 
 
 def _throttled_in_bursts(pod: ServedPod, measured: Measured, _: Phase) -> ServerValue:
@@ -248,8 +244,7 @@ def _cpu(pod: ServedPod, measured: Measured, window: Phase) -> ServerValue:
     if counted is None or begin_s >= end_s:
         return ServerValue(grown(measured, pod, CPU, *_ends_of(window)) / window.seconds)
     # A pod whose container is down has no values, and uses nothing.
-    rest = round(end_s * 1e9), window.to_ns
-    down_s = sum(overlap_ns(down, rest) for down in downs_in(pod, window)) / 1e9
+    down_s = overlap_ns(downs_in(pod, window), round(end_s * 1e9), window.to_ns) / 1e9
     return ServerValue((counted.used_s(end_s) - counted.used_s(begin_s)) / (end_s - begin_s + down_s))
 
 

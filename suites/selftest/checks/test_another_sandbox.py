@@ -1,13 +1,18 @@
 """Another sandbox begins a pod anew: all init containers run there again, in their order, before anything else."""
 
+from typing import cast
+
 import pytest
 
+from crashloop.requirements import load_requirements
 from crashloop.restarts.lives import by_sandbox
+from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome, Verdict
+from sim.behaviour import CORRECT, Behaviour
 from sim.faults.fault import Fault
 from sim.faults.restart import DecisionFault
 from suites.selftest.kit.fault_scenarios import trials
-from tools.trials import NO_FAULT, VERSION, Trial, recordings_of, verdict_of
+from tools.trials import NO_FAULT, VERSION, Trial, recordings_of, verdict_of, verdicts_on_every_pod
 
 TRIALS = {
     (each.requirement.id, each.scenario.name): each
@@ -46,3 +51,22 @@ def test_an_application_that_begins_without_its_init_containers_in_another_sandb
     (finding,) = found.findings
     assert finding.startswith('OVH-14: "app" was created (history line')
     assert finding.endswith('before "second" was done.')
+
+
+def of_statuses(behaviour: Behaviour) -> Verdict:
+    """RULES-22 of the pod that has a sidecar and another init container."""
+    scenario = cast("PodScenario", TRIALS["RULES-29", "sandbox-killed-behind-sidecar-and-init"].scenario)
+    asked = {"RULES-22": load_requirements()["RULES-22"]}
+    return verdicts_on_every_pod(asked, (scenario,), behaviour)["RULES-22"]
+
+
+def test_a_hidden_exit_beside_a_count_that_begins_anew_is_known() -> None:
+    found = of_statuses(CORRECT)
+    assert found.deviation == "new-sandbox-hides-exits-of-init-containers"
+    assert any('restartCount 0 of "setup" after 1 restart' in each for each in found.findings)
+
+
+def test_that_no_restart_is_counted_is_not_known() -> None:
+    found = of_statuses(Behaviour(count_up_to=0))
+    assert (found.outcome, found.deviation) == (Outcome.FAIL, None)
+    assert any('restartCount 0 of "sidecar" while the instance of restart 1 ran' in each for each in found.findings)
