@@ -1,9 +1,9 @@
 """The expected course of a scenario: how long it takes, and when it makes its node start processes. Pure.
 
-Theory of operation. The pod is rehearsed twice, as the fastest and as the slowest right kubelet would have it; interventions
-are left out, but for a deletion at a set time. A container start and an exec probe both make the runtime create a process in
-the container's namespaces, a request makes the server in the container start some; what a probe costs beside a start is for the
-plan.
+Theory of operation. The pod is rehearsed twice, as the fastest and as the slowest right kubelet would have it, without any
+intervention but a deletion at a set time; the scenario lasts until the last of them at least. A container start and an exec
+probe both make the runtime create a process in the container's namespaces, a request makes the server in the container start
+some; what a probe costs beside a start is for the plan.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -110,11 +110,25 @@ def course_of(
     known = as_shipped(kubelet_version(profile, version)) if deviations is None else deviations
     scenario = as_stored(scenario, known)
     played = rehearsed(scenario, profile, version, known)
-    ends_s = complete_s(scenario.until, played.soonest), complete_s(scenario.until, played.latest)
+    soonest_s, latest_s = (
+        max(complete_s(scenario.until, each), _intervened_s(scenario, each)) for each in (played.soonest, played.latest)
+    )
+    ends_s = soonest_s, latest_s
     if scenario.later_profiles:
         ends_s = scenario.longest_s, scenario.longest_s
     processes = processes_of(scenario.pod, played.soonest, ends_s[1])
     return Course.within(*ends_s, (each for each in processes if each.at_s <= _gone_s(scenario)))
+
+
+def _intervened_s(scenario: PodScenario, played: Rehearsal) -> float:
+    """When the last intervention comes, of those that the pod gets to without any; at most the longest watch."""
+    times_s = [0.0]
+    for trigger in (each.trigger for each in scenario.interventions):
+        exits_s = played.exits_s.values() if trigger.container is None else [played.exits_s[trigger.container]]
+        number = trigger.after_restart
+        begins_s = [0.0] if number is None else [times[number] for times in exits_s if len(times) > number]
+        times_s += [each + trigger.after_s for each in begins_s]
+    return min(max(times_s), scenario.longest_s)
 
 
 def _gone_s(scenario: PodScenario) -> float:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from crashloop.model.course import Course, course_of
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
 from crashloop.spec.profile import MAX_PERIOD_GATE
 from crashloop.spec.program import HOLDS, KILLED, exits_with, runs
@@ -41,6 +42,23 @@ def test_a_scenario_usually_ends_nearer_to_the_fastest_kubelet_than_to_the_slowe
     tried = scenario(Container(program=exits_with(1, times=3)), until=Until(restarts={"app": 3}))
     course = course_of(tried, profile(), V1_37)
     assert course.usual_s == 33 + (64.3 - 33) / 4
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        (Trigger(after_s=14), (14, 14)),
+        (Trigger(after_restart=0, after_s=20), (21, 24)),
+        (Trigger(after_restart=7, after_s=20), (1, 4)),
+        (Trigger(after_s=500), (90, 90)),
+    ],
+    ids=["from the creation", "from an exit", "from an exit that does not come", "after the watch"],
+)
+def test_a_scenario_lasts_until_its_last_intervention(trigger: Trigger, expected: tuple[float, float]) -> None:
+    killed = Intervention(trigger=trigger, action=InterventionKind.KILL_SANDBOX)
+    tried = scenario(Container(program=exits_with(1, times=3)), until=Until(exits={"app": 1}))
+    tried = msgspec.structs.replace(tried, interventions=(killed,))
+    assert duration_s(course_of(tried, profile(), V1_37)) == expected
 
 
 def test_small_delays_last_as_long_as_the_poll_up_to_1_34() -> None:
