@@ -153,6 +153,9 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
             75002,
         ),  # the runtime lost an instance that RestartAllContainers removed later
         ("sandbox-killed-during-a-delay", FROZEN, 73007),  # the sandbox went in the middle of a sync
+        ("deleted-without-a-kubelet", FROZEN, 73007),  # a sync was under way while the node stood still
+        ("deleted-without-a-kubelet", FROZEN, 73011),  # the same
+        ("deleted-without-a-kubelet", FROZEN, 73015),  # the same
     ],
     ids=str,
 )
