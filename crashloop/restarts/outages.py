@@ -56,8 +56,10 @@ def kubelet_outages(case: Case) -> Iterator[KubeletOutage]:
 
 
 def without_kubelet_ns(case: Case, from_ns: int, to_ns: int) -> int:
-    """For how long the node had no kubelet in that interval."""
-    return overlap_ns(((each.from_ns, each.to_ns) for each in kubelet_outages(case)), from_ns, to_ns)
+    """For how long the node had no kubelet in that interval; one that was not seen again is away to the end of the recording."""
+    away_ns = [(each.from_ns, each.to_ns) for each in kubelet_outages(case)]
+    gone = (done for done in kubelet_ended(case) if _kubelet_back_ns(case, done) is None)
+    return overlap_ns((*away_ns, *((done.t_ns, case.recording.end_ns) for done in gone)), from_ns, to_ns)
 
 
 def kubelet_never_back(case: Case, to_ns: int) -> int | None:

@@ -75,11 +75,12 @@ RARE = (
     3917, 3966, 4048, 4063, 4129, 4327, 4529, 4800, 5034, 5473, 5570, 5787, 5814, 5980, 6234, 6353, 7069, 7266,
     7620, 7740, 8263, 9007, 9037, 9374, 9399, 9586, 10062, 10597, 10631, 10928, 11223, 12955, 15250, 15644, 15812,
     16276, 17629, 19196, 19619, 20592, 24191, 27115, 27472, 27861, 28866, 29518, 36434, 39325, 7000935, 8000468,
-    8000564, 8001814, 9200128, 9200359,
+    8000564, 8001814, 9200128, 9200359, 9300841,
 )
 # fmt: on
 """RestartAllContainers beside probes, kills, deletions and starts of the same second; restarted kubelets; images changed at
-an exit; objects that change or go while a start is held up, or are missing to pods with init containers."""
+an exit; objects that change or go while a start is held up, or are missing to pods with init containers; a kubelet
+that is away at the end of the recording."""
 
 
 @pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
