@@ -5,7 +5,8 @@ two seconds and node: how long the runtime took for what a restart needs, asked 
 accused: the sum over all threads of kubelet, runtime and shim, which grows with their number and not with what a restart
 waits for. I/O and CPU pressure: somebody waited, and on a host with crash-looping pods somebody always does. So
 
-- a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited;
+- a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited, and
+  the seconds in which the kubelet by itself waited nearly all the time, because no control takes the kubelet's way;
 - a slow control proves a stall from the end of the quick one before it to its own end, and excuses nothing else;
 - where a quarter of the controls around are slow, the host is slow, and what they take counts at any moment; the kubelet's own
   work takes as many times as long as they do, which scatters, and so explains no delays that are late alike;
@@ -15,12 +16,15 @@ waits for. I/O and CPU pressure: somebody waited, and on a host with crash-loopi
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
 import msgspec
 
 from crashloop.history.api_controls import ApiControls
+from crashloop.history.runtime_controls import RuntimeControls, slower_ns
+from crashloop.history.stamps import overlap_ns
 
 BEAT_NS = 1_000_000_000
 """The heartbeat reports once a second (`pressure`), late by no more than the stalls it reports."""
@@ -28,23 +32,11 @@ MAX_SILENCE_NS = 3 * BEAT_NS
 """Time between two reports, beyond the stalls in it, in which the heartbeat counts as silent."""
 PRESSURE_AT_MOST_S = 2.0
 """What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
-CONTROL_REACH_NS = 26 * BEAT_NS // 10
-"""For how long before its beginning a control container can speak: the time between two of them, and what a busy host adds. After
-a longer time the recorder had been held up itself, and what happened between them stays open."""
-CONTROL_AROUND_NS = 30 * BEAT_NS
-"""The controls of so much time on both sides show whether the host is slow."""
-CONTROL_USUAL_NS = 150_000_000
-"""What a control container takes on a calm host, which the bounds of a restart allow for."""
-CONTROL_FACTOR = 2
-"""How much longer the kubelet's own call may have taken than the control calls around it."""
-CONTROL_CALM_NS, OWN_NS = 60_000_000, BEAT_NS // 2
-"""Where controls take no longer, the bounds of a restart have this time for the kubelet's own work, which is slower as they are.
-Three quarters took 0.037 s at most on a calm host, 0.05 s beside a load of 20, and 0.12 s where something else had half of each
-processor: there right kubelets noticed exits up to 1.2 s late."""
-CONTROL_SLOW_NS = 250_000_000
-"""A control that takes so much longer than usual was stalled: it took ten times of what a busy host makes it take."""
 SYNC_WAITS_AT_MOST_S = 0.5
 """What a sync of the kubelet can wait for a CPU where a control was quick: ten times its own work of 30 to 50 ms."""
+SATURATED_SHARE, SATURATED_BESIDE = 0.8, 2
+"""A second in which the kubelet got hardly any CPU: its threads waited for such a share of it and of two seconds on both sides.
+So were 2 % of the time of a run alone on two processors, and 40 % where something else took most of them."""
 USUAL_WAIT_AT_MOST = 0.5
 """Share of the time for which a kubelet waits for a CPU on a host with crash loops: 0.4, measured beside eight others."""
 
@@ -109,9 +101,9 @@ class HostRecord:
         self._missed_before_ns = array("q")
         self._pressed, self._blocked = _Counted(), _Counted()
         self._waited, self._kubelet_waited = _Counted(), _Counted()
-        self._controls = _Controls()
+        self._controls = RuntimeControls()
         self._api = ApiControls()
-        self._has_cpu_pressure = False
+        self._has_cpu_pressure = self._knows_kubelet = False
 
     def add_pressure(
         self, t_ns: int, cpu_us: int | None, *, interval_ns: int = BEAT_NS, blocked_us: int | None = None
@@ -126,6 +118,7 @@ class HostRecord:
 
         Where that was not counted, it may have been all of it.
         """
+        self._knows_kubelet |= kubelet_us is not None
         self._waited.add(t_ns, interval_ns, waited_us)
         self._kubelet_waited.add(t_ns, interval_ns, waited_us if kubelet_us is None else kubelet_us)
 
@@ -200,6 +193,7 @@ class HostRecord:
             counted_ns = min(summed_ns, pressed_ns) if is_bounded else summed_ns
         if spoken_for_ns and refuted:
             counted_ns = min(counted_ns, round(SYNC_WAITS_AT_MOST_S * 1e9) + open_ns)
+            counted_ns = max(counted_ns, self._saturated_ns(from_ns, to_ns))
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,
             missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
@@ -208,9 +202,13 @@ class HostRecord:
             summed_s=None if summed_ns is None else summed_ns / 1e9,
             waited_s=counted_ns / 1e9,
             is_named=summed_ns is not None,
-            slower_s=_slower_ns(around_ns) / 1e9,
+            slower_s=slower_ns(around_ns) / 1e9,
             blocked_s=min(self._blocked.within_ns(from_ns, to_ns), open_ns) / 1e9,
         )
+
+    def _saturated_ns(self, from_ns: int, to_ns: int) -> int:
+        """For how much of that time the kubelet by itself got hardly any CPU."""
+        return self._kubelet_waited.saturated_ns(from_ns, to_ns) if self._knows_kubelet else 0
 
     def unknown_s(self, from_ns: int, to_ns: int) -> float:
         """Seconds at the end of that time after the last report: the host may have been stalled in them."""
@@ -246,63 +244,6 @@ class HostRecord:
         return self._missed_before_ns[last] + min(self._stalled_ns[last], t_ns - self._stall_ns[last])
 
 
-class _Controls:
-    """Control containers of a node, in the order of their ends.
-
-    Each speaks for its stretch: from the end of the one before it to its own; only of its own time, if that was too long before.
-    """
-
-    def __init__(self) -> None:
-        self._ends_ns, self._spent_ns, self._as_restart_ns = array("q"), array("q"), array("q")
-
-    def add(self, t_ns: int, create_ns: int, list_ns: int) -> None:
-        self._ends_ns.append(t_ns)
-        self._spent_ns.append(create_ns + list_ns)
-        # A restart is found by a relist, perhaps after one that had begun before the exit, and takes one create.
-        self._as_restart_ns.append(create_ns + 2 * list_ns)
-
-    def spoken_for_ns(self, from_ns: int, to_ns: int) -> int:
-        """For how much of that time a control container speaks."""
-        return sum(self._part_ns(index, from_ns, to_ns) for index in self._within(from_ns, to_ns))
-
-    def stalled_ns(self, from_ns: int, to_ns: int, around_ns: int) -> int:
-        """The stretches of slow controls in that time, or what controls take where a quarter of them is slow: the greater."""
-        slow_ns = CONTROL_USUAL_NS + CONTROL_SLOW_NS
-        slow = (index for index in self._within(from_ns, to_ns) if self._as_restart_ns[index] >= slow_ns)
-        stalled_ns = sum(self._part_ns(index, from_ns, to_ns) for index in slow)
-        return max(stalled_ns, CONTROL_FACTOR * max(0, around_ns - CONTROL_USUAL_NS))
-
-    def around_ns(self, from_ns: int, to_ns: int) -> int | None:
-        """What three quarters of the controls around took at most, as long as a restart; None without any."""
-        around = self._within(from_ns - CONTROL_AROUND_NS, to_ns + CONTROL_AROUND_NS)
-        took_ns = sorted(self._as_restart_ns[index] for index in around)
-        return took_ns[len(took_ns) * 3 // 4] if took_ns else None
-
-    def slowest_ns(self, from_ns: int, to_ns: int) -> int:
-        """The longest of the controls that speak for that time."""
-        return max((self._spent_ns[index] for index in self._within(from_ns, to_ns)), default=0)
-
-    def _within(self, from_ns: int, to_ns: int) -> range:
-        """The controls whose stretches reach into that time."""
-        first, last = bisect_right(self._ends_ns, from_ns), bisect_left(self._ends_ns, to_ns)
-        is_in = last < len(self._ends_ns) and self._begin_ns(last) < to_ns
-        return range(first, last + is_in)
-
-    def _part_ns(self, index: int, from_ns: int, to_ns: int) -> int:
-        return max(0, min(self._ends_ns[index], to_ns) - max(self._begin_ns(index), from_ns))
-
-    def _begin_ns(self, index: int) -> int:
-        """When the stretch of a control begins."""
-        own_ns = self._ends_ns[index] - self._spent_ns[index]
-        before_ns = self._ends_ns[index - 1] if index else own_ns - CONTROL_REACH_NS
-        return before_ns if own_ns - before_ns <= CONTROL_REACH_NS else own_ns
-
-
-def _slower_ns(around_ns: int | None) -> int:
-    """What the kubelet's own work takes longer than on a calm host, by what controls around took."""
-    return min(max(0, OWN_NS * (around_ns or 0) // CONTROL_CALM_NS - OWN_NS), CONTROL_AROUND_NS)
-
-
 class _Counted:
     """Microseconds counted second by second: `us` in the `interval_ns` before `t_ns`."""
 
@@ -311,6 +252,8 @@ class _Counted:
         self._before_ns = array("q", [0])
         """What all reports before each one counted, and at last all of them."""
         self._longest_ns = 0
+        self._saturated_ns: tuple[tuple[int, int], ...] | None = None
+        """Worked out once all reports are there."""
 
     @property
     def last_ns(self) -> int | None:
@@ -325,6 +268,7 @@ class _Counted:
         self._counted_ns.append(counted_ns)
         self._before_ns.append(self._before_ns[-1] + counted_ns)
         self._longest_ns = max(self._longest_ns, reach_ns)
+        self._saturated_ns = None
 
     def reaches(self, from_ns: int, to_ns: int) -> bool:
         """Whether anything of that time was counted."""
@@ -342,6 +286,19 @@ class _Counted:
 
     def _length_ns(self, index: int) -> int:
         return self.t_ns[index] - self._from_ns[index]
+
+    def saturated_ns(self, from_ns: int, to_ns: int) -> int:
+        """How much of that time lies in reports that, with those beside them, count nearly all of it."""
+        if self._saturated_ns is None:
+            self._saturated_ns = tuple(self._find_saturated())
+        return overlap_ns(self._saturated_ns, from_ns, to_ns)
+
+    def _find_saturated(self) -> Iterator[tuple[int, int]]:
+        for index in range(SATURATED_BESIDE, len(self.t_ns) - SATURATED_BESIDE):
+            around = range(index - SATURATED_BESIDE, index + SATURATED_BESIDE + 1)
+            length_ns = sum(map(self._length_ns, around))
+            if sum(self._counted_ns[each] for each in around) >= SATURATED_SHARE * length_ns:
+                yield self._from_ns[index], self.t_ns[index]
 
     def within_ns(self, from_ns: int, to_ns: int) -> int:
         """The most that can lie in that time: within an interval it may all have been at its edge."""

@@ -13,6 +13,7 @@ a command, which cost less. The budget totals all starts that are due, by window
 its own fit into every window that they meet. A launch that exceeds a window by itself has that window for itself.
 Launches follow each other at the pace of the budget, which follows the host: faster where cores idle, slower where none
 is left, and much slower where the recorder's own calls to API server and runtime take long: there a further start delays all.
+After that it comes back quickly to what the host carried, and then with caution.
 
 The forecast plays the schedule with a clock of its own, where each scenario takes so long.
 """
@@ -39,8 +40,10 @@ FASTEST, SLOWER = 1.5, 0.8
 """Bounds of the pace by idle cores, as a multiple of the budget. A busy host costs time, but not much: its delays are excused."""
 QUICK_CALL_S, LONG_CALL_S = 0.3, 1.0
 """Calls of the recorder usually take 0.1 s. Longer ones show a queue: the pace does not rise then, and falls from 1 s on."""
-BACK_OFF, RECOVERY, SLOWEST = 1.5, 1.2, 0.2
-"""Steps of the pace then, and back, and its bound."""
+BACK_OFF, RECOVERY, CAUTION, SLOWEST = 1.5, 1.2, 1.03, 0.2
+"""Steps of the pace then, back, and back beyond what the host carried; and its bound."""
+CARRIED = 0.7
+"""Share of the pace at which calls became long that the host is taken to carry, as TCP has it after a loss (RFC 5681)."""
 AT_FIRST = 0.5
 """The pace of a run begins so low: what a host carries is not known before the first starts."""
 ROUNDING = 1e-6
@@ -57,6 +60,8 @@ class StartBudget:
     def __init__(self, starts_per_s: float) -> None:
         self._planned_per_s = self.starts_per_s = starts_per_s
         self._has_refused = False
+        self._carried_per_s = 0.0
+        """Up to that pace the host was not seen to be overloaded; beyond it the pace rises with caution. 0: not known."""
         self._due: defaultdict[int, float] = defaultdict(float)
         """Starts by window."""
         self._shares: dict[str, dict[int, float]] = {}
@@ -79,9 +84,12 @@ class StartBudget:
         """
         per_s, planned_per_s = self.starts_per_s, self._planned_per_s
         if call_s >= LONG_CALL_S:
+            if per_s > self._carried_per_s:
+                self._carried_per_s = CARRIED * per_s
             per_s = max(per_s / BACK_OFF, SLOWEST * planned_per_s)
         elif call_s < QUICK_CALL_S and per_s < SLOWER * planned_per_s:
-            per_s *= RECOVERY
+            has_room = per_s < self._carried_per_s or (idle_share or 0.0) > ROOMY_SHARE
+            per_s *= RECOVERY if has_room or not self._carried_per_s else CAUTION
         elif call_s < QUICK_CALL_S and idle_share is not None:
             if idle_share < FULL_SHARE:
                 per_s = max(per_s / STEP, SLOWER * planned_per_s)

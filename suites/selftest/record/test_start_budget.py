@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from crashloop.record.schedule import (
     AT_FIRST,
     BACK_OFF,
+    CARRIED,
+    CAUTION,
     FASTEST,
     LONG_CALL_S,
     LOOK_AGAIN_S,
@@ -123,6 +125,21 @@ def test_a_run_begins_slowly_and_goes_faster_while_own_calls_are_quick() -> None
     for _ in range(5):
         budget.adapt(0.0, 0.0)
     assert budget.starts_per_s >= 2.0 * SLOWER
+
+
+def test_the_pace_comes_back_to_what_the_host_carried_and_then_with_caution_unless_cores_idle() -> None:
+    budget = StartBudget(10.0)
+    for _ in range(3):
+        budget.adapt(0.0, LONG_CALL_S)
+    while budget.starts_per_s < 10.0 * CARRIED:
+        before_per_s = budget.starts_per_s
+        budget.adapt(0.0, 0.1)
+        assert budget.starts_per_s == pytest.approx(before_per_s * RECOVERY)
+    before_per_s = budget.starts_per_s
+    budget.adapt(0.0, 0.1)
+    assert budget.starts_per_s == pytest.approx(before_per_s * CAUTION)
+    budget.adapt(0.9, 0.1)
+    assert budget.starts_per_s == pytest.approx(before_per_s * CAUTION * RECOVERY)
 
 
 def test_where_no_core_is_left_the_pace_falls_little() -> None:
