@@ -5,8 +5,7 @@ two seconds and node: how long the runtime took for what a restart needs, asked 
 accused: the sum over all threads of kubelet, runtime and shim, which grows with their number and not with what a restart
 waits for. I/O and CPU pressure: somebody waited, and on a host with crash-looping pods somebody always does. So
 
-- a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited, and
-  the seconds in which the kubelet by itself waited nearly all the time, because no control takes the kubelet's way;
+- a control that was quick refutes the sums around it: of them counts what a sync of the kubelet alone may have waited;
 - a slow control proves a stall from the end of the quick one before it to its own end, and excuses nothing else;
 - where a quarter of the controls around are slow, the host is slow, and what they take counts at any moment; the kubelet's own
   work takes as many times as long as they do, which scatters, and so explains no delays that are late alike;
@@ -16,7 +15,6 @@ waits for. I/O and CPU pressure: somebody waited, and on a host with crash-loopi
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
@@ -24,7 +22,6 @@ import msgspec
 
 from crashloop.history.api_controls import ApiControls
 from crashloop.history.runtime_controls import RuntimeControls, slower_ns
-from crashloop.history.stamps import overlap_ns
 
 BEAT_NS = 1_000_000_000
 """The heartbeat reports once a second (`pressure`), late by no more than the stalls it reports."""
@@ -34,9 +31,6 @@ PRESSURE_AT_MOST_S = 2.0
 """What CPU pressure of the whole system can excuse at most; beats of a busy host still come within 50 ms."""
 SYNC_WAITS_AT_MOST_S = 0.5
 """What a sync of the kubelet can wait for a CPU where a control was quick: ten times its own work of 30 to 50 ms."""
-SATURATED_SHARE, SATURATED_BESIDE = 0.8, 2
-"""A second in which the kubelet got hardly any CPU: its threads waited for such a share of it and of two seconds on both sides.
-So were 2 % of the time of a run alone on two processors, and 40 % where something else took most of them."""
 USUAL_WAIT_AT_MOST = 0.5
 """Share of the time for which a kubelet waits for a CPU on a host with crash loops: 0.4, measured beside eight others."""
 
@@ -103,7 +97,7 @@ class HostRecord:
         self._waited, self._kubelet_waited = _Counted(), _Counted()
         self._controls = RuntimeControls()
         self._api = ApiControls()
-        self._has_cpu_pressure = self._knows_kubelet = False
+        self._has_cpu_pressure = False
 
     def add_pressure(
         self, t_ns: int, cpu_us: int | None, *, interval_ns: int = BEAT_NS, blocked_us: int | None = None
@@ -118,7 +112,6 @@ class HostRecord:
 
         Where that was not counted, it may have been all of it.
         """
-        self._knows_kubelet |= kubelet_us is not None
         self._waited.add(t_ns, interval_ns, waited_us)
         self._kubelet_waited.add(t_ns, interval_ns, waited_us if kubelet_us is None else kubelet_us)
 
@@ -193,7 +186,6 @@ class HostRecord:
             counted_ns = min(summed_ns, pressed_ns) if is_bounded else summed_ns
         if spoken_for_ns and refuted:
             counted_ns = min(counted_ns, round(SYNC_WAITS_AT_MOST_S * 1e9) + open_ns)
-            counted_ns = max(counted_ns, self._saturated_ns(from_ns, to_ns))
         return Held(
             length_s=max(0, to_ns - from_ns) / 1e9,
             missed_s=self._missed_ns(from_ns, to_ns) / 1e9,
@@ -205,10 +197,6 @@ class HostRecord:
             slower_s=slower_ns(around_ns) / 1e9,
             blocked_s=min(self._blocked.within_ns(from_ns, to_ns), open_ns) / 1e9,
         )
-
-    def _saturated_ns(self, from_ns: int, to_ns: int) -> int:
-        """For how much of that time the kubelet by itself got hardly any CPU."""
-        return self._kubelet_waited.saturated_ns(from_ns, to_ns) if self._knows_kubelet else 0
 
     def unknown_s(self, from_ns: int, to_ns: int) -> float:
         """Seconds at the end of that time after the last report: the host may have been stalled in them."""
@@ -252,8 +240,6 @@ class _Counted:
         self._before_ns = array("q", [0])
         """What all reports before each one counted, and at last all of them."""
         self._longest_ns = 0
-        self._saturated_ns: tuple[tuple[int, int], ...] | None = None
-        """Worked out once all reports are there."""
 
     @property
     def last_ns(self) -> int | None:
@@ -268,7 +254,6 @@ class _Counted:
         self._counted_ns.append(counted_ns)
         self._before_ns.append(self._before_ns[-1] + counted_ns)
         self._longest_ns = max(self._longest_ns, reach_ns)
-        self._saturated_ns = None
 
     def reaches(self, from_ns: int, to_ns: int) -> bool:
         """Whether anything of that time was counted."""
@@ -286,19 +271,6 @@ class _Counted:
 
     def _length_ns(self, index: int) -> int:
         return self.t_ns[index] - self._from_ns[index]
-
-    def saturated_ns(self, from_ns: int, to_ns: int) -> int:
-        """How much of that time lies in reports that, with those beside them, count nearly all of it."""
-        if self._saturated_ns is None:
-            self._saturated_ns = tuple(self._find_saturated())
-        return overlap_ns(self._saturated_ns, from_ns, to_ns)
-
-    def _find_saturated(self) -> Iterator[tuple[int, int]]:
-        for index in range(SATURATED_BESIDE, len(self.t_ns) - SATURATED_BESIDE):
-            around = range(index - SATURATED_BESIDE, index + SATURATED_BESIDE + 1)
-            length_ns = sum(map(self._length_ns, around))
-            if sum(self._counted_ns[each] for each in around) >= SATURATED_SHARE * length_ns:
-                yield self._from_ns[index], self.t_ns[index]
 
     def within_ns(self, from_ns: int, to_ns: int) -> int:
         """The most that can lie in that time: within an interval it may all have been at its edge."""
