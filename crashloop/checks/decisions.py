@@ -8,7 +8,7 @@ import msgspec
 
 from crashloop.checks.checker import Holds, Life, Need, Seen, checker, lives
 from crashloop.checks.delays import missing_restart
-from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, too_short
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -129,7 +129,7 @@ def _decided_otherwise(case: Case, each: DecidedExit) -> Finding | None:
     if each.following is None and not stays_down and each.delay is not None:
         return missing_restart(case, each.delay, each.decided.step)
     if not (exited_by_itself(case, each.container, each.number, each.instance) or _kill_is_due(case, each)):
-        return inconclusive(
+        return too_short(
             f"{each.name} {at_lines([each.line])} where its program says otherwise; the scenario was not carried out.",
             each.line,
         )

@@ -77,7 +77,10 @@ def inconclusive(sentence: str, *lines: int) -> Finding:
 
 
 def too_short(sentence: str, *lines: int) -> Finding:
-    """A recording that ended before it could show what the sentence asks for: it casts no doubt on what it has shown."""
+    """A recording that does not show what the sentence asks for, because it ended before or its scenario was not carried out.
+
+    It casts no doubt on what it has shown.
+    """
     return Finding(Outcome.INCONCLUSIVE, sentence, lines, is_too_short=True)
 
 

@@ -28,7 +28,7 @@ from crashloop.restarts.evidence import (
 )
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import deadline_ns, leaves_ns, ran
-from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import SETTLED_NS, kubelet_ended, may_be_old_ns, may_lag_ns
 from crashloop.restarts.owed import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
@@ -131,7 +131,25 @@ def _phase_doubted(case: Case, pod: PodHistory, sentence: str, status: StatusRep
             return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
         if (unseen := _exit_unseen(case, pod, spec.name, status)) is not None:
             return inconclusive(f'{sentence} A kill of "{spec.name}" could have gone unseen: {unseen}.', *lines)
+    if (unsaid := _ended_before_it_said(case, pod, status)) is not None:
+        why = f"The kubelet was ended before it could state the phase {at_lines([unsaid])}"
+        return inconclusive(f"{sentence} {why}, and the next one knew nothing of it.", *lines, unsaid)
     return fail(sentence, *lines)
+
+
+def _ended_before_it_said(case: Case, pod: PodHistory, status: StatusReport) -> int | None:
+    """The line on which a kubelet was ended so soon after the end of its pod that it may not have stated it; None if none was.
+
+    The next kubelet takes the pod for one that runs, and rejects it where it does not fit its node any more.
+    """
+    over = [each for each in phases_of(case, pod) if each.phase in FINAL and each.t_ns <= status.t_ns]
+    if not over or any(each.phase == over[0].phase for each in pod.statuses if each.t_ns < status.t_ns):
+        return None
+    ended_ns = over[0].t_ns
+    restarts = (each for each in kubelet_ended(case) if ended_ns <= each.t_ns <= status.t_ns)
+    # Its own end is no disturbance that could have held its statement up.
+    soon = (each for each in restarts if each.t_ns - ended_ns <= may_lag_ns(case, ended_ns, each.t_ns - 1))
+    return next((each.line for each in soon), None)
 
 
 def _exit_unseen(case: Case, pod: PodHistory, container: str, status: StatusReport) -> str | None:

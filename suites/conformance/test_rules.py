@@ -14,8 +14,8 @@ from suites.conformance.scenarios import (
     NEVER,
     ON_FAILURE,
     QUICK_WATCH_S,
+    after_restart,
     app,
-    at,
     ending,
     growing,
     init,
@@ -250,5 +250,8 @@ def test_what_has_succeeded_stays_so_on_a_node_that_it_could_not_run_on_any_more
         pod=Pod(containers=(app(runs((1, 0))),), restart_policy=NEVER),
         until=Until(phase="Succeeded", at_least_s=24.0, at_most_s=QUICK_WATCH_S),
         by_scheduler=True,
-        interventions=(at(6, InterventionKind.UNLABEL_NODE), at(8, InterventionKind.RESTART_KUBELET)),
+        interventions=(
+            after_restart(0, InterventionKind.UNLABEL_NODE, after_s=4),
+            after_restart(0, InterventionKind.RESTART_KUBELET, after_s=6),
+        ),
     )

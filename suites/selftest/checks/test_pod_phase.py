@@ -13,6 +13,8 @@ from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, case, checked, good, resetting, scenario, told
 from suites.selftest.kit.histories import History, stamp
 
+DONE = scenario(app(runs((1, 0))), policy=RestartPolicy.NEVER, until=Until(exits={"app": 1}, phase="Succeeded"))
+
 
 def failing(*statuses: tuple[float, str], ends_s: float = 40) -> History:
     """One life that fails for good, with these phases said."""
@@ -369,3 +371,24 @@ def test_what_was_created_and_never_ran_has_ended_with_its_sandbox(*, is_gone: b
     history.counts(14.0, "app", 0, phase="Running").lives("app", (20, 21, 1), status=False).ends(40)
     found = [each for each in told(checked("pod-phase", history)) if "was said to be Running" in each]
     assert bool(found) is not is_gone
+
+
+def rejected(restarted_s: float) -> History:
+    """A pod that has succeeded at 1.5 s, and that the kubelet after the one of that time rejects."""
+    history = History(DONE).lives("app", (0.5, 1.5, 0), status=False).counts(0.9, "app", 0)
+    history.intervention(restarted_s, "restart-kubelet", ended_s=restarted_s + 2)
+    history.node(restarted_s + 1, started_s=restarted_s + 1)
+    history.status(restarted_s + 8, {}, phase="Failed", reason="NodeAffinity")
+    return history.api_controls(40).ends(40)
+
+
+def test_a_kubelet_that_was_ended_at_once_could_not_say_that_its_pod_had_succeeded() -> None:
+    (finding,) = told(checked("pod-phase", rejected(2.5)))
+    assert finding.startswith("INCONCLUSIVE: the pod's phase was said to be Failed (history lines")
+    assert " was due. The kubelet was ended before it could state the phase (history line" in finding
+
+
+def test_a_kubelet_had_the_time_to_say_that_its_pod_had_succeeded() -> None:
+    (finding,) = told(checked("pod-phase", rejected(12.0)))
+    assert finding.startswith("FAIL: the pod's phase was said to be Failed (history lines")
+    assert finding.endswith("; Succeeded was due.")
