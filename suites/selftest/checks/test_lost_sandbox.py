@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from crashloop.checks.judge import run_checkers
+from crashloop.checks.judge import judge, run_checkers
+from crashloop.deviations import load_deviations
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import (
     DOCUMENTED,
@@ -258,3 +259,19 @@ def test_a_count_that_begins_anew_is_found_and_explained_by_the_variant() -> Non
 def test_only_an_init_container_that_was_removed_for_a_new_sandbox_is_counted_anew(history: History) -> None:
     found = run_checkers(question(history, "restart-count"), frozenset({SANDBOX_FORGETS_DELAY}))
     assert found.outcome is Outcome.FAIL
+
+
+def test_a_container_whose_sandbox_went_while_it_started_leaves_open_whether_the_pod_gets_another() -> None:
+    """A pod under Never is known to get none; that its program has not run as planned does not make that news."""
+    own = app(HOLDS, restart_policy=RestartPolicy.ALWAYS)
+    of = lost(own)
+    pod = msgspec.structs.replace(of.pod, restart_policy=RestartPolicy.NEVER)
+    history = History(msgspec.structs.replace(of, pod=pod)).runtime(4.8, Kind.CREATED, "app", "app-0")
+    history.intervention(5.0, "kill-sandbox").runtime(5.5, Kind.EXITED, "app", "app-0", 128)
+    asked = question(history.ends(100), "restart-decision", name="X-1")
+    assert judge(asked).outcome is Outcome.FAIL
+    found = judge(asked, load_deviations())
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.findings[0] == (
+        "X-1: deviation never-gets-no-second-sandbox may be why the promise was not kept; that is open."
+    )
