@@ -7,7 +7,9 @@ Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +18,7 @@ from crashloop.model.gates import kubelet_api
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 from crashloop.spec.profile import API_VERSION, KIND
 from crashloop.spec.version import KubernetesVersion
-from crashloop.yaml_text import documents
+from crashloop.yaml_text import Unreadable, documents, parts_of, text_carried
 
 Config = dict[str, Any]
 MAXIMUM = "crashLoopBackOff.maxContainerRestartPeriod"
@@ -32,12 +34,17 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("kubeletConfig",),
     ("config", "kubeletConfig"),
     ("kubeletExtraConfig",),
+    ("kubelet_config_extra_args",),
+    ("values",),
     ("config",),
 )
 """Where objects of others keep a configuration without its kind: /configz; EKS NodeConfig; OpenShift KubeletConfig; a machine
-configuration of Talos; a node system configuration, and a node pool, of GKE; a node group of eksctl; KubeletConfig of Talos."""
-_LISTS = ("nodePools", "managedNodeGroups", "nodeGroups")
-"""Where an object of GKE or eksctl has several of them."""
+configuration of Talos; a node system configuration, and a node pool, of GKE; a node group of eksctl; variables of Kubespray; a
+worker profile of k0s; KubeletConfig of Talos."""
+_OF_ITS_OWNER: Mapping[tuple[str, ...], str] = {("values",): "workerProfile", ("config",): "KubeletConfig"}
+"""Names that many objects have: only of this kind it is the place."""
+_LISTS = (("nodePools",), ("managedNodeGroups",), ("nodeGroups",), ("spec", "workerProfiles"))
+"""Where an object of GKE, eksctl or k0s has several of them."""
 
 
 class Undecodable(ValueError):
@@ -53,7 +60,7 @@ class Found(NamedTuple):
 
 def configuration(text: str) -> Found:
     """The configuration that is in a text. Raises ValueError with the reason if there is none, or Undecodable."""
-    read = documents(text)
+    read = _documents(text)
     if len(read) > 1 and read[0] is None and any(map(is_configuration, read)):
         raise Undecodable("its first document, which a kubelet reads, is empty")
     for number, document in enumerate(read, 1):
@@ -73,9 +80,21 @@ def configuration(text: str) -> Found:
     raise ValueError(_why_none(read))
 
 
+def _documents(text: str) -> list[Any]:
+    """Of a message of several parts, such as user data of a machine, those parts that are documents: others are scripts."""
+    parts = parts_of(text)
+    if len(parts) == 1:
+        return documents(parts[0])
+    read: list[Any] = []
+    for each in parts:
+        with suppress(Unreadable):
+            read += documents(each)
+    return read
+
+
 def configurations(text: str) -> list[Found]:
     """The configuration of a profile and those of its drop-in directory, which further documents stand for. Raises ValueError."""
-    read = documents(text)
+    read = _documents(text)
     if len(read) > 1 and is_configuration(read[0]):
         others = [each for each in read[1:] if each is not None]
         if others and all(map(is_configuration, others)):
@@ -108,12 +127,15 @@ def _inside(document: Any) -> Iterator[tuple[Config, str]]:
         return
     for place in PLACES:
         found = _at(document, place)
-        if isinstance(found, dict) and (place != ("config",) or document.get("kind") == "KubeletConfig"):
+        if isinstance(found, dict) and _OF_ITS_OWNER.get(place) in (None, document.get("kind")):
             flags = _at(document, ("spec", "kubelet", "flags"))
             yield _with_flags(_bare(found), flags), ".".join(place)
-    for name in _LISTS:
-        for number, each in enumerate(document.get(name) or ()):
-            yield from ((config, f"{name}[{number}].{place}") for config, place in _inside(each))
+    for several in _LISTS:
+        listed, name = _at(document, several), ".".join(several)
+        for number, each in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(each, dict):
+                owner = {"kind": "workerProfile"} if name == "spec.workerProfiles" else {}
+                yield from ((config, f"{name}[{number}].{place}") for config, place in _inside({**each, **owner}))
     yield from _with_kind(document, "")
 
 
@@ -132,14 +154,10 @@ def _with_kind(value: Any, place: str) -> Iterator[tuple[Config, str]]:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _with_kind(each, f"{place}[{number}]")
-    elif isinstance(value, str) and KIND in value:
-        try:
-            inner = documents(value)
-        except ValueError:
-            return
-        for each in inner:
-            if isinstance(each, dict):
-                yield from _with_kind(each, place)
+    elif isinstance(value, str | bytes) and "kubelet" in (text := text_carried(value)):
+        with suppress(ValueError):
+            for each in _documents(text):
+                yield from ((config, place) for config, _ in _inside(each))
 
 
 def _with_flags(config: Config, flags: Any) -> Config:
@@ -163,10 +181,17 @@ def _kind(document: Any) -> str:
     return f"{kind} ({version})" if kind and version else f"{kind}" if kind else "an object without a kind"
 
 
+_FLAGS = (
+    r"(^|\s|['\"])--(config|feature-gates|kubeconfig|max-pods|node-labels|container-runtime-endpoint)\b|'kubelet-arg':"
+)
+
+
 def _why_none(read: list[Any]) -> str:
     expected = f"expected a {KIND} ({API_VERSION}), or an object of a tool that has one in it"
     if all(each is None for each in read):
         return f"it is empty; {expected}"
+    if any(re.search(_FLAGS, str(each)) for each in read):
+        return "it has flags, and no flag of a kubelet sets its delays; give the file that its flag --config names"
     return f"it is {_kind(next(each for each in read if each is not None))}; {expected}"
 
 

@@ -119,7 +119,11 @@ class RunDir:
     def open(cls, root: Path) -> Self:
         """Open the directory of an earlier run. Raises UsageError for any other folder, damage, or a newer format."""
         run = cls(root)
-        for path in root.rglob("*.json*"):
+        try:
+            files = list(root.rglob("*.json*"))
+        except OSError as error:
+            raise UsageError(f"run directory {root}: it cannot be read ({error.strerror}).") from error
+        for path in files:
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise UsageError(f"run directory {root}: {path.relative_to(root)} is no regular file.")
         read_document(run.run_json, RunInfo, RUN_FORMAT)

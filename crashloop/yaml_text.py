@@ -6,15 +6,19 @@ is nested too deep for any object of Kubernetes, is refused before somebody walk
 it is ten times as fast, and ends the process where a text is nested too deep.
 """
 
+import base64
 import codecs
 import json
 import os
 import re
 import select
 import stat
+import zlib
 from collections.abc import Callable, Iterator
+from email import message_from_string
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import unquote_to_bytes
 
 import yaml
 
@@ -66,9 +70,46 @@ def text_from(file: BinaryIO, first: bytes = b"") -> str:
         raise Unreadable(f"it is compressed ({packed}); unpack it first")
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return data.decode("utf-16" if is_utf16 else "utf-8-sig")
+        text = data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unreadable("it is no text in UTF-8") from error
+    if "\0" in text:
+        raise Unreadable("it has zero bytes, so it is no text in UTF-8: UTF-16 without its mark, or cut by a full disk")
+    return text
+
+
+_IN_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}\s*){6,}(?:[A-Za-z0-9+/=]{4})?\s*")
+_MOST_CARRIED = 1024 * 1024
+"""Bytes; no Secret is longer."""
+_DATA_URL = re.compile(r"data:[^,]{0,200},")
+
+
+def text_carried(value: Any) -> str:
+    """The text that a value of a document stands for: itself, or what it has in a data URL (RFC 2397), in base64, or gzipped.
+
+    As Ignition, cloud-init and Secrets keep files. Empty for what stands for no text.
+    """
+    if isinstance(value, str):
+        head = _DATA_URL.match(value)
+        data = unquote_to_bytes(value[head.end() :]) if head else value.encode(errors="replace")
+        is_base64 = head[0].endswith(";base64,") if head else _IN_BASE64.fullmatch(value) is not None
+    else:
+        data, is_base64 = value if isinstance(value, bytes) else b"", False
+    try:
+        data = base64.b64decode(data) if is_base64 else data
+        if data.startswith(b"\x1f\x8b"):
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST_CARRIED)
+        return data.decode()
+    except (ValueError, zlib.error):
+        return ""
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a MIME message, as user data of machines is; another text is its own only part."""
+    if not re.match(r"(MIME-Version|Content-Type):", text, re.IGNORECASE):
+        return [text]
+    parts = message_from_string(text).walk()
+    return [text_carried(each.get_payload(decode=True)) for each in parts if not each.is_multipart()]
 
 
 class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

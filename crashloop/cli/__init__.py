@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,7 +97,7 @@ def _exit_code() -> int:
             return ended_with if isinstance(ended_with, int) else ExitCode.OK
         except _WrongUsage as wrong:
             command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
-            told = wrong.format_message().strip()
+            told = wrong.format_message().strip().replace(": Value error, ", ": ")  # pydantic's word
             if told.startswith("Usage: "):  # the help, where no command is given
                 typer.echo(told, err=True)
             else:
@@ -120,7 +121,8 @@ def _exit_code() -> int:
         _drop_output()
         return _PIPE_CLOSED
     except OSError as error:
-        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        where = error.filename or ("the current folder, which was removed" if _is_folder_gone() else "")
+        _say(f"{error.strerror or error}{f': {where}' if where else ''}.")
         _drop_output()
     except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
         import traceback
@@ -146,6 +148,13 @@ def _code_of(ended: SystemExit) -> int:
     return ended.code if isinstance(ended.code, int) else ExitCode.OK if ended.code is None else ExitCode.ERROR
 
 
+def _is_folder_gone() -> bool:
+    try:
+        return not Path.cwd()
+    except FileNotFoundError:
+        return True
+
+
 def _drop_output() -> None:
     """Let the interpreter end without a second error, where standard output is what cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -156,4 +165,5 @@ def _say(message: str) -> None:
 
     from crashloop.report.text import printable
 
-    Console(stderr=True, highlight=False).print(f"crashloop: {printable(message)}", markup=False, soft_wrap=True)
+    with suppress(OSError):  # the exit code counts where nobody can be told
+        Console(stderr=True, highlight=False).print(f"crashloop: {printable(message)}", markup=False, soft_wrap=True)

@@ -46,7 +46,7 @@ def run(invocation: typer.Context, **given: Any) -> None:
     for problem in limit_problems(limits_too_low("RLIMIT_NOFILE")):
         raise PrerequisiteError(f"crashloop run: {problem.text}")
     processes = given["n"]
-    if processes is not None and not re.fullmatch(r"\d+|auto|logical", processes):
+    if processes is not None and not re.fullmatch(r"[0-9]+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")
     check_request({each.name: given[each.field] for each in OPTIONS if given[each.field] not in (None, [])})
     for argument in invocation.args:

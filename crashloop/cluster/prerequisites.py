@@ -16,7 +16,7 @@ import psutil
 from crashloop.cluster.host_settings import RAISED
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.errors import PrerequisiteError, UsageError
-from crashloop.kube.objects import LABEL
+from crashloop.spec.pod import LABEL
 
 MIB = 1 << 20
 CONTROL_PLANE_MEMORY = 600 * MIB

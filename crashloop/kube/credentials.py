@@ -7,11 +7,13 @@ import base64
 import json
 import logging
 import os
+import select
 import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -58,7 +60,7 @@ def static_access(named: Named) -> Access:
 
     Without TLS the user's credentials stay at home (ClientConfig of k8s.io/client-go/tools/clientcmd).
     """
-    proxy = named.cluster.get("proxy-url")
+    proxy = named.cluster.get("proxy-url") or None
     if proxy and urlsplit(str(proxy)).scheme not in _PROXIES:
         raise UsageError(f"kubeconfig {named.source}: proxy-url {proxy!r}; expected {', '.join(_PROXIES)}.")
     access = Access(
@@ -203,6 +205,10 @@ EXEC_INFO = "KUBERNETES_EXEC_INFO"
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 ANSWERS_WITHIN_S = 120.0
 """A plug-in may open a browser for a person to log in."""
+TOLD_AFTER_S = 5.0
+"""A person who waits for a plug-in wants to know it."""
+MOST_BYTES = 1024 * 1024
+"""No credential is longer."""
 EARLY = timedelta(seconds=30)
 """How long before its expiry a credential is replaced: a request takes time."""
 ASKED_AGAIN = timedelta(seconds=10)
@@ -218,8 +224,9 @@ class _Status(msgspec.Struct, rename="camel"):
     expiration_timestamp: datetime | None = None
 
 
-class _Credential(msgspec.Struct):
+class _Credential(msgspec.Struct, rename="camel"):
     status: _Status
+    api_version: str | None = None
 
 
 def read_access(kubeconfig: str, context: str | None = None) -> Access:
@@ -281,37 +288,36 @@ class _Plugin:
         subject = f"kubeconfig {self._named.source}: its credential plug-in {command!r}"
         if version not in VERSIONS:
             raise UsageError(f"{subject} has apiVersion {version!r}; expected one of {', '.join(VERSIONS)}.")
+        if not command:
+            raise UsageError(f"{subject} has no command.")
+        if spec.get("interactiveMode") == "Always" and not _has_terminal():
+            raise UsageError(f"{subject} has to ask a person (interactiveMode Always), and there is no terminal.")
         added = {each["name"]: each["value"] for each in spec.get("env") or ()}
         try:
-            done = subprocess.run(
+            done = _output(
                 [command, *map(str, spec.get("args") or ())],
                 env={**os.environ, **added, EXEC_INFO: self._info(spec)},
-                stdin=None if sys.stdin is not None and sys.stdin.isatty() else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                timeout=ANSWERS_WITHIN_S,
-                check=False,
+                subject=subject,
             )
         except FileNotFoundError as error:
             hint = spec.get("installHint") or "Install it, or name a kubeconfig without one."
             raise UsageError(f"{subject} is not installed.\n{hint.strip()}") from error
         except OSError as error:
             raise UsageError(f"{subject} cannot be started ({error.strerror}).") from error
-        except subprocess.TimeoutExpired as error:
-            raise UsageError(f"{subject} gave no answer within {ANSWERS_WITHIN_S:g} s.") from error
-        if done.returncode != 0:
-            raise UsageError(f"{subject} ended with exit code {done.returncode}; its own message stands above.")
         try:
-            status = msgspec.json.decode(done.stdout, type=_Credential).status
+            credential = msgspec.json.decode(done, type=_Credential)
         except msgspec.MsgspecError as error:
             raise UsageError(f"{subject} printed no ExecCredential ({error}).") from error
+        if credential.api_version not in (None, version):
+            raise UsageError(f"{subject} is to speak {version}, and it speaks {credential.api_version}.")
+        status = credential.status
         if not (status.token or status.client_certificate_data):
             raise UsageError(f"{subject} printed neither a token nor a client certificate.")
         return status
 
     def _info(self, spec: Entry) -> str:
         """The ExecCredential that the plug-in reads from its environment."""
-        interactive = sys.stdin is not None and sys.stdin.isatty()
-        info: Entry = {"interactive": interactive and spec.get("interactiveMode") != "Never"}
+        info: Entry = {"interactive": _has_terminal() and spec.get("interactiveMode") != "Never"}
         if spec.get("provideClusterInfo"):
             cluster = self._named.cluster
             info["cluster"] = {
@@ -326,6 +332,42 @@ class _Plugin:
                 if cluster.get(field)
             }
         return json.dumps({"apiVersion": spec["apiVersion"], "kind": "ExecCredential", "spec": info})
+
+
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _output(command: list[str], *, env: dict[str, str], subject: str) -> bytes:
+    """What a plug-in prints. Raises UsageError for one that fails, is silent for too long, or never ends; and OSError."""
+    stdin = None if _has_terminal() else subprocess.DEVNULL
+    with subprocess.Popen(command, env=env, stdin=stdin, stdout=subprocess.PIPE, bufsize=0) as plugin:
+        try:
+            printed = _until_its_end(plugin, subject)
+            code = plugin.wait(ANSWERS_WITHIN_S)
+        finally:
+            plugin.kill()
+    if code != 0:
+        raise UsageError(f"{subject} ended with exit code {code}; its own message stands above.")
+    return printed
+
+
+def _until_its_end(plugin: "subprocess.Popen[bytes]", subject: str) -> bytes:
+    """A program that it has started may keep the pipe open after it, so a deadline ends the reading."""
+    pipe, printed, began_s, is_told = plugin.stdout, b"", time.monotonic(), False
+    while pipe is not None and len(printed) < MOST_BYTES:
+        if select.select([pipe], [], [], 1.0)[0]:
+            chunk = pipe.read(MOST_BYTES)
+            if not chunk:
+                return printed
+            printed += chunk
+        waited_s = time.monotonic() - began_s
+        if waited_s > ANSWERS_WITHIN_S:
+            raise UsageError(f"{subject} gave no answer within {ANSWERS_WITHIN_S:g} s.")
+        if waited_s > TOLD_AFTER_S and not is_told:
+            is_told = True
+            log.warning("%s has not answered yet.", subject)
+    raise UsageError(f"{subject} printed no ExecCredential (more than {MOST_BYTES // 1024} KiB).")
 
 
 def _is_over(status: _Status) -> bool:

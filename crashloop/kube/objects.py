@@ -7,11 +7,9 @@ import re
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
-from crashloop.spec.pod import cores
+from crashloop.spec.pod import LABEL, cores
 from crashloop.spec.version import KubernetesVersion
 
-LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-"""As of a namespace or a node that is made here."""
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 """As of a pod."""
 

@@ -103,11 +103,12 @@ def _worst_requeue_s(shortest_s: float, longest_s: float) -> float:
 
     Up to 60 s remaining, the sync comes up to half of it late. Beyond that it comes after 60 to 90 s: late by what that
     exceeds the remaining time, or it finds the rest, and the same question is asked of the rest. (A tick may delay it.)
+    Each look widens the range; once it is wider than the longest requeue, some time in it is the worst one.
     """
-    if longest_s <= _RESYNC_S:
-        return max(_JITTER * longest_s, 0.0)
-    if shortest_s <= _RESYNC_S:
-        return _JITTER * _RESYNC_S
-    latest_requeue_s = _RESYNC_S * (1 + _JITTER)
-    found_later = _worst_requeue_s(shortest_s - latest_requeue_s - _TICK_S, longest_s - _RESYNC_S)
-    return max(latest_requeue_s - shortest_s, found_later)
+    latest_requeue_s, worst_s = _RESYNC_S * (1 + _JITTER), 0.0
+    while longest_s > _RESYNC_S:
+        if shortest_s <= _RESYNC_S or longest_s - shortest_s > _RESYNC_S + latest_requeue_s + _TICK_S:
+            return max(worst_s, _JITTER * _RESYNC_S)
+        worst_s = max(worst_s, latest_requeue_s - shortest_s)
+        shortest_s, longest_s = shortest_s - latest_requeue_s - _TICK_S, longest_s - _RESYNC_S
+    return max(worst_s, _JITTER * longest_s, 0.0)

@@ -65,7 +65,7 @@ def share_of(text: str) -> float:
         share = float(number) / (100 if percent else 1)
     except ValueError:
         share = 0.0
-    if rest or not 0 < share <= 1:
+    if rest or not number.isascii() or "_" in number or not 0 < share <= 1:
         raise UsageError(f"--crashing {text!r}: expected a share of the pods above 0 % and up to 100 %, such as 10%.")
     return share
 

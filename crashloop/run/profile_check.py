@@ -17,6 +17,10 @@ from crashloop.spec.version import KubernetesVersion
 ACCEPTED, REFUSED, UNREADABLE = "accepted", "refused", "unreadable"
 
 
+_MOST_NEAR = 100
+"""Fields that are compared with all others; a file of more unknown ones is another kind of file."""
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration."""
 
@@ -57,8 +61,8 @@ def _with_near(dropped: Iterable[str], version: KubernetesVersion) -> Iterator[s
     """Dropped fields, each with the one that it looks like."""
     known = kubelet_api().fields_of(version)
     fields = {each.lower(): each for struct in (*known.values(), known[KIND]) for each in struct}
-    for path in dropped:
+    for number, path in enumerate(dropped):
         parent, _, name = path.rpartition(".")
-        near = get_close_matches(name.lower(), fields, 1, 0.85)
+        near = get_close_matches(name.lower(), fields, 1, 0.85) if number < _MOST_NEAR else ()
         meant = f"{parent}.{fields[near[0]]}" if near and parent else fields[near[0]] if near else ""
         yield f"{path}, which it does not know (did you mean {meant}?)" if near else path

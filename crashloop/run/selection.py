@@ -60,6 +60,10 @@ def _known(option: str, names: Iterable[str], known: Iterable[str]) -> Iterable[
         if spelled not in known:
             close = get_close_matches(spelled, known, n=1, cutoff=0.6)
             hint = f"did you mean {close[0]}?" if close else "`crashloop list` shows what there is."
+            if "," in spelled:
+                hint = f"give {option} once for each name."
+            elif option == "--requirement" and any(each.startswith(f"{spelled}-") for each in known):
+                hint = f"it is a topic: --topic {spelled}."
             raise UsageError(f"{option} {name!r}: the catalogue has none of that name; {hint}")
         yield spelled
 

@@ -35,20 +35,20 @@ def parse_duration_ns(value: Any) -> int:
     if rest == "0":
         return 0
     if not rest:
-        raise NotADuration(f'time: invalid duration "{value}"')
+        raise NotADuration(f"time: invalid duration {_quoted(value)}")
     total_ns, position = 0, 0
     while position < len(rest):
         term = _TERM.match(rest, position)
         if term is None or not (term["whole"] or term["fraction"]):
-            raise NotADuration(f'time: invalid duration "{value}"')
+            raise NotADuration(f"time: invalid duration {_quoted(value)}")
         if not term["unit"]:
-            raise NotADuration(f'time: missing unit in duration "{value}"')
+            raise NotADuration(f"time: missing unit in duration {_quoted(value)}")
         if term["unit"] not in _UNITS_NS:
-            raise NotADuration(f'time: unknown unit "{term["unit"]}" in duration "{value}"')
+            raise NotADuration(f"time: unknown unit {_quoted(term['unit'])} in duration {_quoted(value)}")
         total_ns += _term_ns(term)
         position = term.end()
     if total_ns > _LARGEST_NS:
-        raise NotADuration(f'time: invalid duration "{value}"')
+        raise NotADuration(f"time: invalid duration {_quoted(value)}")
     return sign * total_ns
 
 
@@ -68,6 +68,12 @@ def duration_seconds(value: Any) -> float | None:
         return parse_duration_ns(value) / 1e9
     except NotADuration:
         return None
+
+
+def _quoted(text: str) -> str:
+    """Go's own quoting (package time, format.go): a byte outside of ASCII, or below a space, as \\x and two digits."""
+    shown = (chr(each) if 32 <= each < 128 else f"\\x{each:02x}" for each in text.encode(errors="surrogateescape"))
+    return '"' + "".join(f"\\{each}" if each in '"\\' else each for each in shown) + '"'
 
 
 def _term_ns(term: re.Match[str]) -> int:

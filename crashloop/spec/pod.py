@@ -4,12 +4,16 @@ Restart policies and rules are in the words of the Kubernetes API (core/v1). A p
 asks, and what is answered.
 """
 
+import re
 from enum import StrEnum
 
 import msgspec
 
 from crashloop.spec.dependency import RegistryImage, Variable
 from crashloop.spec.program import HOLDS, TERMINATED, LifeEnd, Program
+
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""A name as of a container, a namespace or a node that is made here (RFC 1123)."""
 
 
 class RestartPolicy(StrEnum):

@@ -54,7 +54,7 @@ def load_access(kubeconfig: str, context: str | None = None) -> Access:
 
 PORT = 5557
 """Locust's own."""
-_ADDRESS = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+))(:(?P<port>\d{1,5}))?")
+_ADDRESS = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+))(:(?P<port>[0-9]{1,5}))?")
 
 
 class Address(NamedTuple):

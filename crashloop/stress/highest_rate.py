@@ -78,7 +78,7 @@ def with_steps(profile: StressProfile, counts: Sequence[int]) -> StressProfile:
 def counts_of(text: str) -> tuple[int, ...]:
     """The numbers of `--steps`, such as "20,25,30". Raises UsageError unless they grow, and are enough."""
     numbers = text.split(",")
-    counts = tuple(int(each) for each in numbers if each.strip().isdecimal())
+    counts = tuple(int(each) for each in numbers if each.isascii() and each.strip().isdecimal())
     if len(counts) != len(numbers) or len(counts) < LEAST_STEPS or sorted(set(counts)) != list(counts):
         raise UsageError(
             f"{STEPS} {text}: expected at least {LEAST_STEPS} numbers of users, each larger than the one before, "

@@ -157,7 +157,7 @@ def number_of(text: str) -> Number:
     """The value of the option. Raises UsageError."""
     if text == ALL:
         return ALL
-    if not text.isdecimal() or not 2 <= int(text) <= MOST_NODES:
+    if not (text.isascii() and text.isdecimal()) or not 2 <= int(text) <= MOST_NODES:
         raise UsageError(f"{SPREAD} {text!r}: expected 2 to {MOST_NODES} nodes, or {ALL}.")
     return int(text)
 

@@ -5,6 +5,7 @@ and how its containers exit, only the runtime says. From the spec follow their r
 probe or a hook may have had one of them killed.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +15,7 @@ import msgspec
 from crashloop.kubelet_files import form_of_a_pod
 from crashloop.model.gates import kubelet_api
 from crashloop.spec.pod import (
+    LABEL,
     Action,
     Container,
     ContainerKind,
@@ -153,7 +155,7 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
     except ValueError as error:
         yield f"{error}."
         return
-    yield from (f"{each}." for each in form.refused)
+    yield from (f"{each}." for each in form.refused or _invalid(template.spec))
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
@@ -164,6 +166,50 @@ def _unknown(dropped: Iterable[str]) -> Iterator[str]:
     for place in dropped:
         near = get_close_matches(place.rpartition(".")[2], known, 1, 0.8)
         yield f"{place} is no field of Kubernetes{f'; did you mean {near[0]}?' if near else '.'}"
+
+
+_QUANTITY = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+"""k8s.io/apimachinery/pkg/api/resource, without those below 0."""
+_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
+_MOST_RULES = 20
+
+
+def _invalid(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Values of the right type that the API server refuses most often: pkg/apis/core/validation/validation.go@v1.37.1."""
+    grace_s = spec.get("terminationGracePeriodSeconds")
+    if grace_s is not None and grace_s < 0:
+        yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
+    for field in ("initContainers", "containers"):
+        for number, each in enumerate(spec.get(field) or ()):
+            yield from (f"spec.{field}[{number}].{fault}" for fault in _invalid_in(each))
+
+
+def _invalid_in(container: Mapping[str, Any]) -> Iterator[str]:
+    image, rules = container.get("image"), container.get("restartPolicyRules") or ()
+    if not image or re.search(r"[\s{}]", image):
+        yield f"image is {image!r}, which is no image{_RENDER if '{{' in str(image) else ''}"
+    for kind in ("limits", "requests"):
+        for name, value in ((container.get("resources") or {}).get(kind) or {}).items():
+            if not _QUANTITY.fullmatch(str(value)):
+                yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
+    for name in ("livenessProbe", "startupProbe", "readinessProbe"):
+        probe = container.get(name) or {}
+        if probe and len(probe.keys() & set(_HANDLERS)) != 1:
+            yield f"{name} has to have one of {', '.join(_HANDLERS)}"
+        yield from (
+            f"{name}.{key} is {value}; 0 or more is valid" for key, value in probe.items() if _is_negative(value)
+        )
+    if rules and not container.get("restartPolicy"):
+        yield "restartPolicy is missing; restartPolicyRules need it beside them"
+    if len(rules) > _MOST_RULES:
+        yield f"restartPolicyRules has {len(rules)} rules; {_MOST_RULES} at most are valid"
+
+
+def _is_negative(value: Any) -> bool:
+    return isinstance(value, int) and value < 0
+
+
+_RENDER = "; render the template first"
 
 
 def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -246,6 +292,10 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
         raise ValueError(in_words(error, "spec")) from error
     if not read.containers:
         raise ValueError("its pod spec has no containers")
+    wrong = next((each.name for each in read.all_containers if not LABEL.fullmatch(each.name)), None)
+    if wrong is not None:
+        hint = _RENDER if "{{" in wrong else ""
+        raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
 
 

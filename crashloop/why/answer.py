@@ -113,7 +113,7 @@ class _State(TypedDict, total=False):
 
 class _Status(msgspec.Struct, rename="camel"):
     name: str
-    restart_count: Annotated[int, msgspec.Meta(ge=0)] = 0
+    restart_count: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
     state: _State | None = None
     last_state: _State | None = None
 
@@ -326,4 +326,6 @@ def _has_cpu_limit(spec: Json) -> bool:
 def _name(pod: Json) -> str:
     metadata = pod.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
-    return f"{about.get('namespace') or 'default'}/{about.get('name', '?')}"
+    generated = about.get("generateName")
+    name = about.get("name") or (f"{generated}?" if generated else "?")
+    return f"{about.get('namespace') or 'default'}/{name}"

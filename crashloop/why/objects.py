@@ -88,10 +88,12 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
 
 def _objects(documents: Iterable[Any]) -> Iterator[Json]:
     for each in documents:
+        if isinstance(each, list):  # `jq .items`
+            yield from _objects(each)
         if not isinstance(each, dict):
             continue
-        items, seen = each.get("items"), each.get("object")
-        if isinstance(seen, dict):  # an event of a watch
+        items, seen = each.get("items", each.get("rows")), each.get("object")
+        if isinstance(seen, dict):  # an event of a watch, or a row of a Table
             yield from _objects([seen])
         elif isinstance(items, list):
             kind = str(each.get("kind", "")).removesuffix("List")

@@ -90,6 +90,17 @@ def test_an_output_that_the_caller_closed_is_no_verdict(closed: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_wrong_usage_that_nobody_can_be_told_is_no_verdict() -> None:
+    command = f"{shlex.join(as_process('predict', '--nodes', 'x'))} 2>/dev/full"
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == ExitCode.USAGE
+
+
+def test_a_folder_that_was_removed_under_a_command_is_named() -> None:
+    command = f'd=$(mktemp -d); cd "$d"; rmdir "$d"; {shlex.join(as_process("run", "--dry-run"))}'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == "crashloop: No such file or directory: the current folder, which was removed.\n"
+
+
 def test_an_input_that_the_caller_closed_is_an_empty_one() -> None:
     command = f"{shlex.join(as_process('why', '-'))} <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -218,6 +229,19 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("predict", "--costs", "/dev/zero"), "costs /dev/zero: cannot be read (it is no regular file and no pipe)."),
         (("observe", "--namespace", "Bad NS!"), "--namespace 'Bad NS!': expected 1 to 63 lower-case letters"),
         (("predict", "--life", "nan"), "--life 'nan':"),
+        (("predict", "--crashing", "\u0663%"), "--crashing '\u0663%': expected a share"),
+        (("predict", "--crashing", "1_0%"), "--crashing '1_0%': expected a share"),
+        (("predict", "--kubernetes-version", "1.37.\u0662"), "expected something like 1.37.1"),
+        (
+            ("stress", "--provider", "existing", "--spread-over", "\u0663"),
+            "--spread-over '\u0663': expected 2 to 500 nodes",
+        ),
+        (("stress", "--workers", "1", "--listen", "192.0.2.7:\u0663"), "expected HOST or HOST:PORT"),
+        (("stress", "knee", "--steps", "\u0663,20,30"), "expected at least 3 numbers"),
+        (("run", "--dry-run", "-n", "\u0663"), "expected a number of processes"),
+        (("run", "--requirement", "CAP"), "it is a topic: --topic CAP."),
+        (("run", "--requirement", "CAP-3,CAP-4"), "give --requirement once for each name."),
+        (("report", "a" * 5000), "it cannot be read (File name too long)."),
         (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
         (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),

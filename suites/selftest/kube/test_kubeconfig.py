@@ -196,9 +196,13 @@ def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path)
         ("raise SystemExit(3)", {}, "ended with exit code 3; its own message stands above."),
         ("print('hello')", {}, "printed no ExecCredential"),
         (printing(), {}, "printed neither a token nor a client certificate."),
+        ("while True: print('y')", {}, "printed no ExecCredential (more than 1024 KiB)."),
+        ("print('{\"apiVersion\": \"a/v2\", \"status\": {}}')", {}, "and it speaks a/v2."),
+        ("", {"command": ""}, "has no command."),
+        ("", {"interactiveMode": "Always"}, "has to ask a person (interactiveMode Always), and there is no terminal."),
         ("", {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "has apiVersion 'client.authentication.k8s.io/v1alpha1'"),
     ],
-    ids=["missing", "fails", "prints something else", "prints nothing", "old"],
+    ids=["missing", "fails", "prints other", "prints nothing", "never ends", "speaks otherwise", "nameless", "asks", "old"],
 )  # fmt: skip
 def test_a_plug_in_that_gives_no_credential_is_named(
     tmp_path: Path, script: str, fields: dict[str, Any], said: str

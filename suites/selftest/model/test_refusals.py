@@ -69,6 +69,8 @@ def test_a_gate_must_exist_be_free_and_have_what_it_needs(
         (profile("4"), 'time: missing unit in duration "4"'),
         (profile(""), 'time: invalid duration ""'),
         (profile("5 s"), 'time: unknown unit " s" in duration "5 s"'),
+        (profile("\u0663"), r'time: invalid duration "\xd9\xa3"'),
+        (profile("5s\n"), r'time: unknown unit "s\x0a" in duration "5s\x0a"'),
         (profile("fast"), 'time: invalid duration "fast"'),
         (
             profile(**{RESTART_RULES_GATE: False}),

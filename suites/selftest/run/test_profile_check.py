@@ -1,6 +1,10 @@
 """`crashloop profile check` answers as a kubelet of 1.37.1 did that was given each of these files (`kubelet --config FILE`)."""
 
+import base64
+import gzip
+import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -149,6 +153,53 @@ def test_what_a_kubelet_does_not_take_is_refused(tmp_path: Path, fields: str) ->
 def test_a_configuration_is_found_where_tools_keep_it_and_that_is_said(tmp_path: Path, text: str, name: str) -> None:
     found = row(tmp_path, text, name)
     assert (found.outcome, found.text, len(found.notes)) == (ACCEPTED, TO_60_S, 1)
+
+
+NODE_CONFIG = f"apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n      {FAST}"
+IN_BASE64 = base64.b64encode((HEAD + FAST).encode()).decode()
+GZIPPED = base64.b64encode(gzip.compress((HEAD + FAST).encode())).decode()
+
+
+def machine_config(source: str) -> str:
+    files = [{"path": "/etc/kubernetes/kubelet.conf", "contents": {"source": source}}]
+    return json.dumps({"kind": "MachineConfig", "spec": {"config": {"storage": {"files": files}}}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/x-shellscript\n\n"
+        f"#!/bin/sh\nset -x: [\n--B\nContent-Type: application/node.eks.aws\n\n---\n{NODE_CONFIG}\n--B--\n",
+        machine_config(f"data:,{quote(HEAD + FAST)}"),
+        machine_config(f"data:text/plain;charset=utf-8;base64,{IN_BASE64}"),
+        machine_config(f"data:;base64,{GZIPPED}"),
+        f"write_files:\n- encoding: gz+b64\n  content: {GZIPPED}\n",
+        f"write_files:\n- content: !!binary {IN_BASE64}\n",
+        f"kind: Secret\ndata: {{kubelet: {IN_BASE64}}}\n",
+        f"kind: EC2NodeClass\nspec:\n  userData: |\n    {NODE_CONFIG.replace(chr(10), chr(10) + '    ')}\n",
+        f"kind: ClusterConfig\nspec:\n  workerProfiles:\n  - name: fast\n    values:\n      {FAST}",
+        f"kubelet_config_extra_args:\n  {FAST}",
+    ],
+    ids=["nodeadm", "url", "base64", "gzip", "cloud-init", "binary", "secret", "karpenter", "k0s", "kubespray"],
+)
+def test_a_configuration_is_found_in_what_starts_a_machine(tmp_path: Path, text: str) -> None:
+    found = row(tmp_path, text)
+    assert (found.outcome, found.text, len(found.notes)) == (ACCEPTED, TO_60_S, 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["--max-pods=3\n--config=/x\n", "kubelet-arg: [max-pods=3]\n", "A='--node-labels=b'\n"]
+)
+def test_flags_of_a_kubelet_are_told_from_its_configuration(tmp_path: Path, text: str) -> None:
+    found = row(tmp_path, text)
+    assert (found.outcome, "no flag of a kubelet sets its delays" in found.text) == (UNREADABLE, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["nodePools: [1]\n", "spec: {workerProfiles: {values: {}}}\n", "values: {maxPods: 1}\n"]
+)
+def test_names_that_other_objects_have_too_are_no_place_of_a_configuration(tmp_path: Path, text: str) -> None:
+    assert row(tmp_path, text).outcome == UNREADABLE
 
 
 def test_other_configurations_of_an_object_are_named_and_not_passed_over(tmp_path: Path) -> None:

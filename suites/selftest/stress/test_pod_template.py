@@ -98,6 +98,9 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
     assert again == plan
 
 
+RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
+
+
 @pytest.mark.parametrize(
     ("documents", "sentence"),
     [
@@ -179,6 +182,37 @@ def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents
     assert sentence in said
     assert said.startswith("stress profile \"mine\": load 'app', template theirs/app.yaml: ")
     assert said.endswith(f"Seen in {path}.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": "App_1"}, "'App_1' is no name of a container"),
+        ({"name": "{{ .Chart.Name }}"}, "render the template first"),
+        (
+            {"image": "{{ .Values.image }}:1"},
+            "image is '{{ .Values.image }}:1', which is no image; render the template",
+        ),
+        ({"image": ""}, "image is '', which is no image"),
+        ({"resources": {"limits": {"memory": "1 GB"}}}, "resources.limits.memory is '1 GB', which is no quantity"),
+        ({"resources": {"requests": {"cpu": -1}}}, "resources.requests.cpu is -1, which is no quantity"),
+        ({"livenessProbe": {"exec": {}, "periodSeconds": -1}}, "livenessProbe.periodSeconds is -1; 0 or more is valid"),
+        ({"livenessProbe": {"periodSeconds": 1}}, "livenessProbe has to have one of exec, grpc, httpGet, tcpSocket"),
+        ({"startupProbe": {"exec": {}, "grpc": {"port": 1}}}, "startupProbe has to have one of"),
+        ({"restartPolicyRules": [RULE]}, "restartPolicy is missing; restartPolicyRules need it beside them"),
+        ({"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21}, "has 21 rules; 20 at most are valid"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else str(value)[:50],
+)
+def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made(
+    fields: dict[str, Any], said: str
+) -> None:
+    assert said in " ".join(faults_of(template(spec(**fields))))
+
+
+@pytest.mark.parametrize("value", ["100m", "1", "0.5", "64Mi", "1e3", "1E", "129M", 2, "+1", ".5"])
+def test_a_quantity_of_kubernetes_is_taken(value: object) -> None:
+    assert list(faults_of(template(spec(resources={"limits": {"cpu": value}})))) == []
 
 
 def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:

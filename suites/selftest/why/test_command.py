@@ -62,6 +62,29 @@ def test_objects_that_kubectl_prints_one_after_the_other_are_read(given: str) ->
     assert (found["pod"], found["delay_s"]) == ("ns/p", 40.0)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [json.dumps([pod()]), yaml.safe_dump([pod()]), json.dumps({"kind": "Table", "rows": [{"object": pod()}]})],
+    ids=["jq-items", "yaml", "table"],
+)
+def test_pods_of_a_bare_list_or_a_table_are_read(given: str) -> None:
+    (found,) = containers(why("-", "--json", given=given))
+    assert found["pod"] == "ns/p"
+
+
+def test_a_delay_of_more_than_a_century_has_a_next_start() -> None:
+    seen = pod()
+    waiting = seen["status"]["containerStatuses"][0]["state"]["waiting"]
+    waiting["message"] = waiting["message"].replace("40s", "999999h")
+    (found,) = containers(why("-", "--json", given=json.dumps(seen)))
+    assert found["earliest"].startswith("2140")
+
+
+def test_a_pod_whose_name_is_still_to_be_made_has_its_beginning() -> None:
+    made = {"kind": "Pod", "metadata": {"generateName": "web-"}, "spec": pod()["spec"]}
+    assert "default/web-?, container app" in why("-", given=json.dumps(made)).output
+
+
 def test_two_clusters_in_one_folder_are_told_apart_from_one(tmp_path: Path) -> None:
     for cluster, version in (("a", "v1.34.1"), ("b", "v1.37.1")):
         (tmp_path / cluster).mkdir()
@@ -178,6 +201,8 @@ def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
         (b"\xff\xff", "it is no text in UTF-8"),
         (b"\x1f\x8b\x08\x00", "it is compressed (gzip); unpack it first"),
         (b"kind: Pod\nmetadata: {name: {{ .Values.name }}}\nspec: {}\n", "render the template first"),
+        (b"kind: Pod\nspec: {containers: [{name: '{{ .Name }}', image: a}]}\n", "render the template first"),
+        (b"k\0i\0n\0d\0", "it has zero bytes"),
         (b"NAME READY STATUS\n", "as `kubectl get -o yaml` and `-o json` print them"),
     ],
 )
@@ -194,6 +219,7 @@ def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> 
         (("lastState", "terminated", "exitCode"), None, "exitCode"),
         (("lastState", "terminated", "exitCode"), "1", "exitCode"),
         (("restartCount",), -4, "restartCount: expected a whole number >= 0"),
+        (("restartCount",), 2**31, "restartCount: expected a whole number <= 2147483647"),
     ],
 )
 def test_a_status_that_no_kubelet_writes_is_refused(place: tuple[str, ...], value: object, said: str) -> None:
