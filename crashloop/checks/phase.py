@@ -8,7 +8,7 @@ started it, and the container stamps its start when its program runs.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from crashloop.checks.checker import Holds, Need, Seen, checker
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, too_short
@@ -28,7 +28,7 @@ from crashloop.restarts.evidence import (
 )
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import deadline_ns, leaves_ns, ran
-from crashloop.restarts.outages import SETTLED_NS, kubelet_ended, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import SETTLED_NS, ended_before_it_stated, may_be_old_ns, may_lag_ns
 from crashloop.restarts.owed import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
@@ -49,7 +49,12 @@ def check_pod_phase(case: Case, seen: Seen) -> Iterator[Finding]:
     stated = [status.phase for pod in case.pods for status in pod.statuses]
     seen.facts["phases"] = list(dict.fromkeys(stated))
     seen["shown_waits"] = _shown_waits(case)
-    findings = [each for pod in case.pods for each in _forbidden(case, pod, phases_of(case, pod))]
+    findings = [
+        each
+        for pod in case.pods
+        for changes in (phases_of(case, pod),)
+        for each in (*_forbidden(case, pod, changes),) or (*_unsaid(case, pod, changes),)
+    ]
     yield from findings
     if not findings and not leaves_ns(case, case.pods[-1]):
         yield from _final_phase(case, case.pods[-1])
@@ -86,6 +91,24 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
         else:
             yield _phase_doubted(case, pod, sentence, status, lines)
         return
+
+
+def _unsaid(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) -> Iterator[Finding]:
+    """A phase between others that lasted for longer than a status may lag, and that no status said."""
+    leaves = leaves_ns(case, pod)
+    spans = [tuple(group) for _, group in groupby(changes, lambda each: each.phase)]
+    for (first, *_), (following, *_) in list(pairwise(spans))[1:]:
+        from_ns, to_ns = first.t_ns, following.t_ns
+        lag_ns = may_lag_ns(case, from_ns, to_ns)
+        if (leaves is not None and to_ns >= leaves) or to_ns - from_ns <= lag_ns:
+            continue
+        if any(each.phase == first.phase and from_ns <= each.t_ns <= to_ns + lag_ns for each in pod.statuses):
+            continue
+        lines = first.line, following.line
+        lasted = f"the pod was {first.phase} for {seconds((to_ns - from_ns) / 1e9)} {at_lines(lines)}"
+        lost = lost_watch(case, from_ns, to_ns)
+        doubt = None if lost is None else f"The watch was lost meanwhile (history line {lost.line})"
+        yield fail_unless(doubt, f"{lasted}, and no status said so.", *lines)
 
 
 def _newest_at(times_ns: Sequence[int], t_ns: int, shown: int) -> int:
@@ -145,11 +168,7 @@ def _ended_before_it_said(case: Case, pod: PodHistory, status: StatusReport) -> 
     over = [each for each in phases_of(case, pod) if each.phase in FINAL and each.t_ns <= status.t_ns]
     if not over or any(each.phase == over[0].phase for each in pod.statuses if each.t_ns < status.t_ns):
         return None
-    ended_ns = over[0].t_ns
-    restarts = (each for each in kubelet_ended(case) if ended_ns <= each.t_ns <= status.t_ns)
-    # Its own end is no disturbance that could have held its statement up.
-    soon = (each for each in restarts if each.t_ns - ended_ns <= may_lag_ns(case, ended_ns, each.t_ns - 1))
-    return next((each.line for each in soon), None)
+    return ended_before_it_stated(case, over[0].t_ns, status.t_ns)
 
 
 def _exit_unseen(case: Case, pod: PodHistory, container: str, status: StatusReport) -> str | None:

@@ -23,7 +23,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, lost_watch
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import first_sign_ns, ran, was_killed
-from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, without_kubelet_ns
+from crashloop.restarts.outages import ended_before_it_stated, kubelet_ended, may_be_old_ns, without_kubelet_ns
 from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
 from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
 from crashloop.spec.program import KILLED
@@ -74,8 +74,11 @@ def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     again = next((each for each in answers if succeeded and each.number > succeeded.number), None)
     if succeeded is not None and again is not None:
         lines = (succeeded.fact.line, again.fact.line)
-        yield fail(
-            f"the startup probe of {life.name} was asked again after it had succeeded {at_lines(lines)}.", *lines
+        ended = ended_before_it_stated(case, succeeded.fact.utc_ns or 0, again.fact.utc_ns or 0)
+        yield fail_unless(
+            None if ended is None else f"The kubelet was ended before it could state that {at_lines([ended])}",
+            f"the startup probe of {life.name} was asked again after it had succeeded {at_lines(lines)}.",
+            *lines,
         )
     succeeded_ns = succeeded.fact.utc_ns if succeeded is not None else None
     for other in (each for each in life.spec.probes if each.kind is not ProbeKind.STARTUP):

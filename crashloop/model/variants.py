@@ -231,8 +231,8 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         name=SANDBOX_FORGETS_DELAY,
         sentence="An init container that waits for its restart when its pod gets another sandbox is removed, started again "
-        "without a delay, and counted from 0, which no status shows until it exceeds the count before; its delay and its "
-        "count were to go on.",
+        "without a delay, and counted from 0, which no status shows until it exceeds the count before; statuses in which one "
+        "runs that had ended with 0 are dropped under OnFailure. Its delay and its count were to go on.",
         source="Pod Lifecycle, How Pods handle problems with containers; "
         "pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers; kuberuntime_manager.go doBackOff",
         since=(1, 33),

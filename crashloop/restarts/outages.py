@@ -19,6 +19,7 @@ import msgspec
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import overlap_ns
+from crashloop.model.after_restart import counts_anew
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import leaves_ns, ran
 from crashloop.spec.intervention import (
@@ -28,7 +29,7 @@ from crashloop.spec.intervention import (
     InterventionKind,
     down_s,
 )
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
 from crashloop.spec.program import KILLED
 
 
@@ -155,6 +156,15 @@ def may_lag_ns(case: Case, from_ns: int, to_ns: int) -> int:
     return lag_ns + without_statements_ns(case, from_ns, to_ns)
 
 
+def ended_before_it_stated(case: Case, from_ns: int, to_ns: int) -> int | None:
+    """The line on which a kubelet was ended by `to_ns`, so soon after `from_ns` that it may not have stated what was so then."""
+    for done in kubelet_ended(case):
+        # Its own end is no disturbance that could have held its statement up.
+        if from_ns <= done.t_ns <= to_ns and done.t_ns - from_ns <= may_lag_ns(case, from_ns, done.t_ns - 1):
+            return done.line
+    return None
+
+
 def settled_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """Up to which lag nothing is objected to a statement, not even in doubt."""
     return min(SETTLED_NS, may_lag_ns(case, from_ns, to_ns))
@@ -260,12 +270,31 @@ def without_statements_ns(case: Case, from_ns: int, to_ns: int) -> int:
 
 
 def _refused(case: Case) -> Iterator[tuple[int, int]]:
-    """Times in which the API server refuses all statuses of the pod: what was stated as ended for good runs again (a variant)."""
+    """Times in which no status of the pod is taken: what was stated as ended for good runs again (variants).
+
+    The API server refuses those of regular containers; the kubelet itself drops those of init containers in another sandbox:
+    pkg/kubelet/status/status_manager.go@v1.37.2 checkContainerStateTransition.
+    """
     for pod in case.pods:
-        for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR):
+        for spec in case.scenario.pod.containers:
             for ended, again in pairwise(ran(pod, spec.name)):
-                if case.decided(spec.name, ended, following=again).is_refused and _was_stated(pod, spec.name, ended):
+                if _is_refused(case, pod, spec, ended, again) or _is_dropped(case, spec, ended, again):
                     yield again.begun_ns or 0, case.recording.end_ns if again.exit_ns is None else again.exit_ns
+
+
+def _is_refused(case: Case, pod: PodHistory, spec: Container, ended: Instance, again: Instance) -> bool:
+    is_regular = spec.kind is ContainerKind.REGULAR
+    return (
+        is_regular and case.decided(spec.name, ended, following=again).is_refused and _was_stated(pod, spec.name, ended)
+    )
+
+
+def _is_dropped(case: Case, spec: Container, ended: Instance, again: Instance) -> bool:
+    """Whether the kubelet drops the statuses of an init container that had ended well and runs again in another sandbox."""
+    pod = case.scenario.pod
+    if spec.kind is not ContainerKind.INIT or spec.is_sidecar or pod.restart_policy is RestartPolicy.ALWAYS:
+        return False
+    return ended.exit_code == 0 and case.lost_sandbox(ended, again) and counts_anew(spec, case.prediction.deviations)
 
 
 def _was_stated(pod: PodHistory, container: str, ended: Instance) -> bool:

@@ -352,14 +352,29 @@ def test_a_reset_pod_runs_between_the_start_of_one_sidecar_and_that_of_the_next(
     assert said(history, (8.0, "Pending"), (14.0, "Running"), (20.0, "Pending"), (26.0, "Running")) == []
 
 
-@pytest.mark.parametrize(("phase", "told_of"), [("Pending", []), ("Running", ["FAIL"])])
-def test_a_pod_is_pending_until_its_sidecar_has_started_in_another_sandbox(phase: str, told_of: list[str]) -> None:
-    """As of 1.33: kubernetes/kubernetes#127793."""
+def in_another_sandbox() -> History:
+    """The sandbox goes at 6 s; the sidecar runs again from 8 s on, and has started at 19.9 s."""
     history = History(scenario(sidecar("sidecar"), app(HOLDS)))
     history.lives("sidecar", (1.0, 6.9, 143), (8.0, None, 0), status=False)
     history.lives("app", (3.0, 6.8, 143), (20.0, None, 0), status=False).intervention(6.0, "kill-sandbox")
-    history.note(2.9, "sidecar", 0, "startup.0", "S").note(19.9, "sidecar", 1, "startup.0", "S")
-    assert said(history, (15.0, phase), (19.95, "Running"), (21.0, "Running")) == told_of
+    return history.note(2.9, "sidecar", 0, "startup.0", "S").note(19.9, "sidecar", 1, "startup.0", "S")
+
+
+@pytest.mark.parametrize(("phase", "told_of"), [("Pending", []), ("Running", ["FAIL"])])
+def test_a_pod_is_pending_until_its_sidecar_has_started_in_another_sandbox(phase: str, told_of: list[str]) -> None:
+    """As of 1.33: kubernetes/kubernetes#127793."""
+    assert said(in_another_sandbox(), (15.0, phase), (19.95, "Running"), (21.0, "Running")) == told_of
+
+
+@pytest.mark.parametrize("is_watched", [True, False], ids=["watched", "not watched"])
+def test_a_phase_that_lasts_has_to_be_said(*, is_watched: bool) -> None:
+    """Also where no status comes meanwhile that says otherwise."""
+    history = in_another_sandbox().counts(5.0, "app", 0).counts(19.95, "app", 0).counts(21.0, "app", 1)
+    if not is_watched:
+        history.gap(Channel.API, 10.0, 15.0)
+    (finding,) = told(checked("pod-phase", history.api_controls(40).ends(40)))
+    assert finding.startswith("FAIL: the pod was Pending for 1" if is_watched else "INCONCLUSIVE: the pod was Pending")
+    assert ", and no status said so." in finding
 
 
 @pytest.mark.parametrize("is_gone", [True, False], ids=["its sandbox went before its start", "its sandbox is there"])
