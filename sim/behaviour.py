@@ -339,8 +339,9 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     exit_code_offset: int = 0
     last_exit_code_offset: int = 0
     exit_code_up_to: int = 255
-    finished_offset_s: int = 0
-    started_offset_s: int = 0
+    finished_offset_s: int | None = 0
+    """None leaves the time out, as below."""
+    started_offset_s: int | None = 0
     running_while_dead: bool = False
     infers_lost_ends: bool = True
     forgets_last_state: bool = False

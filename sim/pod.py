@@ -137,9 +137,9 @@ class SimPod:
         return [each for each in self.instances if each.exited_ns is None]
 
 
-def stamp(t_ns: int | None, offset_s: int = 0) -> str | None:
-    """A time as the API writes it, in whole seconds."""
-    return None if t_ns is None else _written(t_ns // S + offset_s)
+def stamp(t_ns: int | None, offset_s: int | None = 0) -> str | None:
+    """A time as the API writes it, in whole seconds; None if it is not known, or left out (an offset of None)."""
+    return None if t_ns is None or offset_s is None else _written(t_ns // S + offset_s)
 
 
 @lru_cache

@@ -241,8 +241,13 @@ def _other_code(statement: Statement, state: ContainerState, instance: Instance,
 def _other_time(
     case: Case, statement: Statement, what: str, reported_ns: int | None, truth: Fact | None, instance: Instance
 ) -> Iterator[Finding]:
-    """A reported time that differs from the true one, where both are known."""
-    if reported_ns is None or truth is None or truth.utc_ns is None:
+    """A reported time that differs from the true one, or is left out, where the true one is known."""
+    if truth is None or truth.utc_ns is None:
+        return
+    if reported_ns is None:
+        lines = (statement.status.line, truth.line)
+        of = f'of instance {instance.ordinal} of "{statement.spec.name}"'
+        yield fail(f"a status says no {what} {of} {at_lines(lines)}; the runtime stamped it.", *lines)
         return
     off_ns = reported_ns - truth.utc_ns
     least_ns, most_ns = REPORTED_NS[what]

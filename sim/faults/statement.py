@@ -81,6 +81,8 @@ class StatementFault(Fault):
     FINISHED_5S_LATE = "states a finishedAt that is 5 s late", {"finished_offset_s": 5}
     FINISHED_2S_EARLY = "states a finishedAt that is 2 s early", {"finished_offset_s": -2}
     FINISHED_5S_EARLY = "states a finishedAt that is 5 s early", {"finished_offset_s": -5}
+    FINISHED_UNSTATED = "leaves out finishedAt", {"finished_offset_s": None}
+    STARTED_UNSTATED = "leaves out startedAt of what has ended", {"started_offset_s": None}
     STARTED_1H_EARLY = "states a startedAt that is one hour early", {"started_offset_s": -3_600}
     RUNNING_WHILE_DEAD = "states that a container runs that has exited", {"running_while_dead": True}
     FINAL_STATUS_MISSING = "does not state how the containers of a deleted pod ended", {"final_status": "nothing"}

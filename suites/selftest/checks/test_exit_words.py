@@ -68,6 +68,18 @@ def test_what_the_runtime_says_stands_before_the_text() -> None:
     assert found(said_of_instance_1("something else: app life 1")) == []
 
 
+@pytest.mark.parametrize("what", ["startedAt", "finishedAt"])
+def test_a_time_that_is_left_out_is_a_fail(what: str) -> None:
+    history = History(CRASHING).lives("app", *GOOD[:2], status=False, told=True)
+    stated = history.exited("app", 1, *GOOD[1], message="app life 1")
+    del stated["state"]["terminated"][what]
+    findings = told(checked("last-exit", history.status(GOOD[1][1] + 0.3, {"app": stated}).ends(30)))
+    kind = Kind.STARTED if what == "startedAt" else Kind.EXITED
+    lines = f"{history.line_of(kind, 1, channel=Channel.RUNTIME)} and {history.line_of(Kind.STATUS)}"
+    said = f'a status says no {what} of instance 1 of "app" (history lines {lines})'
+    assert f"FAIL: {said}; the runtime stamped it." in findings
+
+
 def test_histories_without_texts_are_judged_as_before() -> None:
     history = History(CRASHING).lives("app", *GOOD, status=False)
     history.status(3.3, {"app": history.exited("app", 1, 2.0, 3.0, 1, message="app life 0")})

@@ -8,12 +8,19 @@ from crashloop.spec.program import KILLED, runs
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, OF_PODS, checked, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 WAITING = {
     "name": "app",
     "restartCount": 2,
-    "state": {"terminated": {"exitCode": 1, "containerID": "containerd://app-2"}},
+    "state": {
+        "terminated": {
+            "exitCode": 1,
+            "startedAt": stamp(GOOD[2][0]),
+            "finishedAt": stamp(GOOD[2][1]),
+            "containerID": "containerd://app-2",
+        }
+    },
 }
 
 
