@@ -82,7 +82,7 @@ def _has_tls(named: Named) -> bool:
 
 
 def _impersonation(named: Named) -> Iterator[tuple[str, str]]:
-    """The headers of `as`, `as-uid`, `as-groups` and `as-user-extra`. Raises UsageError for what is no text.
+    """The headers of `as`, `as-uid`, `as-groups` and `as-user-extra`. Raises UsageError for what no header can carry.
 
     Source: impersonatingRoundTripper of k8s.io/client-go/transport.
     """
@@ -93,18 +93,12 @@ def _impersonation(named: Named) -> Iterator[tuple[str, str]]:
                 f"kubeconfig {named.source}: it impersonates a uid, groups or user-extra, but no user (as)."
             )
         return
-    if not isinstance(groups or [], list) or not isinstance(extra or {}, dict):
-        raise UsageError(
-            f"kubeconfig {named.source}: expected a list in as-groups, and lists by name in as-user-extra."
-        )
     yield "Impersonate-User", _header_value(named, "as", who)
     if uid:
         yield "Impersonate-Uid", _header_value(named, "as-uid", uid)
     for group in groups or ():
         yield "Impersonate-Group", _header_value(named, "as-groups", group)
     for key, values in (extra or {}).items():
-        if not isinstance(values or [], list):
-            raise UsageError(f"kubeconfig {named.source}: expected a list in as-user-extra, {key}.")
         for value in values or ():
             yield f"Impersonate-Extra-{quote(str(key), safe=_TOKEN)}", _header_value(named, "as-user-extra", value)
 

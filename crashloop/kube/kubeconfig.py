@@ -32,6 +32,9 @@ _SECTIONS = {"contexts": "context", "clusters": "cluster", "users": "user"}
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
+_FORM = {"apiVersion": "v1", "kind": "Config"}
+
+
 class Named(NamedTuple):
     """The cluster and the user of a context, as they are written, with absolute paths."""
 
@@ -86,13 +89,43 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     cluster = entry_of("clusters", chosen.get("cluster"))
     cluster["server"] = _server(source, cluster)
     user = entry_of("users", chosen.get("user"))
-    try:
-        msgspec.convert(user.get("exec"), _Plugin | None)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"kubeconfig {source}: its credential plug-in (exec) cannot be used: {in_words(error)}."
-        ) from error
+    for what, entry, form in (
+        ("cluster", cluster, _Cluster),
+        ("user", user, _User),
+        ("credential plug-in (exec)", user.get("exec"), _Plugin | None),
+    ):
+        try:
+            msgspec.convert(entry, form)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"kubeconfig {source}: its {what} cannot be used: {in_words(error)}.") from error
     return Named(source, cluster, user)
+
+
+class _Cluster(msgspec.Struct, rename="kebab"):
+    """The types of a cluster's fields: k8s.io/client-go tools/clientcmd/api/v1/types.go@v0.37.1 Cluster."""
+
+    insecure_skip_tls_verify: bool | None = None
+    certificate_authority: str | None = None
+    certificate_authority_data: str | None = None
+    tls_server_name: str | None = None
+    proxy_url: str | None = None
+
+
+class _User(msgspec.Struct, rename="kebab"):
+    """Those of a user: AuthInfo, likewise."""
+
+    token: str | None = None
+    token_file: str | None = msgspec.field(default=None, name="tokenFile")
+    username: str | None = None
+    password: str | None = None
+    client_certificate: str | None = None
+    client_certificate_data: str | None = None
+    client_key: str | None = None
+    client_key_data: str | None = None
+    impersonate: str | None = msgspec.field(default=None, name="as")
+    as_uid: str | None = None
+    as_groups: list[str] | None = None
+    as_user_extra: dict[str, list[str] | None] | None = None
 
 
 class _EnvVar(msgspec.Struct):
@@ -118,8 +151,10 @@ def _name(path: Path, name: Any) -> str | None:
 def _server(source: str, cluster: Entry) -> str:
     """An address without a scheme means http (DefaultServerURL of k8s.io/client-go/rest)."""
     server = cluster.get("server")
-    if not isinstance(server, str) or not server:
+    if server is None or server == "":
         raise UsageError(f"kubeconfig {source}: its cluster has no server.")
+    if not isinstance(server, str):
+        raise UsageError(f"kubeconfig {source}: its cluster's server {json.dumps(server)} is no address.")
     address = server if "://" in server else f"http://{server}"
     try:
         parts = urlsplit(address)
@@ -160,6 +195,9 @@ def _document(path: Path) -> Entry:
         raise UsageError(f"kubeconfig {path}: cannot be used ({error}).") from error
     if not isinstance(document or {}, dict):
         raise UsageError(f"kubeconfig {path}: cannot be used (it has no contexts, clusters or users).")
+    form = [(document or {}).get(field) or usual for field, usual in _FORM.items()]
+    if form != [*_FORM.values()]:
+        raise UsageError(f"kubeconfig {path}: cannot be used ({form[0]} {form[1]} is no v1 Config).")
     return document or {}
 
 

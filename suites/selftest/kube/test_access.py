@@ -74,8 +74,12 @@ def test_who_impersonates_acts_as_the_other_with_all_groups_uid_and_extra(peer: 
     [
         ({"as-groups": ["dev"]}, "it impersonates a uid, groups or user-extra, but no user (as)."),
         ({"as": "a\r\nX: y"}, "is no text that a header can carry."),
-        ({"as": "a", "as-groups": "dev"}, "expected a list in as-groups"),
-        ({"as": "a", "as-user-extra": {"k": "v"}}, "expected a list in as-user-extra, k."),
+        ({"as": "a", "as-groups": "dev"}, "its user cannot be used: as-groups: expected a list, not text."),
+        (
+            {"as": "a", "as-user-extra": {"k": "v"}},
+            "its user cannot be used: as-user-extra[...]: expected a list, not text.",
+        ),
+        ({"token": 7}, "its user cannot be used: token: expected text, not a whole number."),
         ({"token": "t", "username": "u", "password": "p"}, "its user has a token and a password; remove one of them."),
     ],
 )

@@ -110,13 +110,15 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
         ("{", "cannot be used (it is neither JSON nor YAML"),
         ("contexts: [7]", "cannot be used (contexts: expected entries with name and context)."),
         ("contexts: []", "it has no current context; its contexts: none."),
+        ("{apiVersion: v1, kind: Cluster, contexts: []}", "cannot be used (v1 Cluster is no v1 Config)."),
+        ("{apiVersion: v2, kind: Config, contexts: []}", "cannot be used (v2 Config is no v1 Config)."),
         ("{contexts: [{name: a, context: {cluster: c}}], current-context: a}", "it names cluster 'c', which is missing."),
         (
             "{contexts: [{name: a, context: {cluster: c}}], clusters: [{name: c, cluster: {}}], current-context: a}",
             "its cluster has no server.",
         ),
     ],
-    ids=["list", "other", "no YAML", "entry", "nothing current", "cluster missing", "no server"],
+    ids=["list", "other", "no YAML", "entry", "nothing current", "kind", "version", "cluster missing", "no server"],
 )  # fmt: skip
 def test_another_file_is_no_kubeconfig(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "config"
@@ -135,6 +137,21 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_access(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"),
+    [
+        ({"server": 7}, "its cluster's server 7 is no address."),
+        ({"insecure-skip-tls-verify": "yes please"}, "insecure-skip-tls-verify: expected true or false, not text."),
+        ({"proxy-url": ["http://192.0.2.8"]}, "its cluster cannot be used: proxy-url: expected text, not a list."),
+    ],
+    ids=["server", "insecure", "proxy"],
+)
+def test_a_cluster_with_values_of_other_types_is_refused(tmp_path: Path, cluster: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_access(kubeconfig(tmp_path / "config", cluster=cluster))
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(
