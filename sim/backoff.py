@@ -230,6 +230,8 @@ class RestartDelays:
         """A start is attempted."""
         assert last.exited_ns is not None
         self.backoffs.attempted_ns = now_ns
+        if {"always": True, "killed": last.killed}.get(self.behaviour.sibling_forgets, False):
+            self.forget(but=container)
         if self._flat_ns(container, last) is None:
             grows = not self._is_one_of(self.behaviour.never_grows, container, last)
             self._of(container).next(self.key(container), last.exited_ns, now_ns, last.exit_code, luck, grows=grows)

@@ -110,8 +110,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """Number of restarts after which a counter is forgotten, again and again."""
     forgets_after_run_ns: int | None = None
     """The least run of an instance after which its counter is forgotten."""
-    sibling_forgets: bool = False
-    """Forgets the counters of a pod's other containers when it starts one."""
+    sibling_forgets: str = "never"
+    """When it forgets the counters of a pod's other containers as it restarts one: never, always, or if it was killed."""
     forgets_ready: bool = False
     """Forgets the counter of a container that was ready, where a probe decides that."""
     most_counters: int | None = None
@@ -344,7 +344,10 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     started_offset_s: int | None = 0
     running_while_dead: bool = False
     infers_lost_ends: bool = True
-    forgets_last_state: bool = False
+    states_last_end: str = "always"
+    """When it states how the previous instance ended: always, never, or not while it waits."""
+    swaps_reasons: bool = False
+    """States Completed for Error, and Error for Completed, as the reason of an end."""
     waiting_reason: str = "CrashLoopBackOff"
     """Of a container that waits for its delay; empty: its last end is stated instead."""
     message_factor: float = 1.0

@@ -163,7 +163,8 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     """How often a start is counted in its metrics."""
     started_at_first: bool = False
     """States as startedAt of a running container that of its first instance."""
-    container_id_behind: bool = False
+    names_container: str = "true"
+    """Which container's id it states: true, the one before, or none."""
     """States the id of the instance before."""
     waits_on: bool = False
     """States that a container waits that runs again after a delay."""
@@ -178,9 +179,11 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     pending_without_sidecar: bool = False
     """States the phase Pending while a sidecar is down."""
     ready_unprobed: str = "while it runs"
-    """When a container without a readiness probe is ready: while it runs, also while it waits, or in its first life."""
+    """When a container without a readiness probe is ready: while it runs, also while it waits, in its first life, or no init
+    containers (those that have succeeded are not)."""
     initialized: str = "true"
-    """The condition Initialized: true, at once (from the first status on), or not in delays (False while a container waits)."""
+    """The condition Initialized: true, at once (from the first status on), not in delays (False while a container waits), or
+    without PodScheduled (which is left out)."""
     ready_condition: str = "true"
     """The conditions Ready and ContainersReady: true, stays (once True), to the end (once True, of a pod that has ended as well),
     any (one container is enough), or never again."""

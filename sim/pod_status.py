@@ -55,7 +55,7 @@ def _why(instance: SimulatedInstance, behaviour: Behaviour, code: int, *, is_las
         return "StartError"
     if _ran_out_of_memory(instance, behaviour, is_last):
         return "OOMKilled"
-    return "Error" if code else "Completed"
+    return "Error" if bool(code) is not behaviour.swaps_reasons else "Completed"
 
 
 def _termination_message(instance: SimulatedInstance, behaviour: Behaviour, is_last: bool) -> str:
@@ -203,7 +203,8 @@ class PodConditions:
         moves = {"first": self._stated is None, "now": True}.get(self._transition_time, stated is not self._stated)
         self._stated, self._since_ns = stated, self._now() if moves else self._since_ns
         reason = {} if stated else {"reason": ENDED.get(phase, "ContainersNotReady")}
-        said = {"status": str(stated), "lastTransitionTime": stamp(self._since_ns), **reason}
+        since = {} if self._transition_time == "none" else {"lastTransitionTime": stamp(self._since_ns)}
+        said = {"status": str(stated), **since, **reason}
         return [{"type": each, **said} for each in READY_TYPES]
 
     def initialized(self, pod: SimPod, statuses: dict[str, list[dict[str, Any]]], *, keeps: bool) -> dict[str, Any]:

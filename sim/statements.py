@@ -144,7 +144,7 @@ class Statements:
         conditions = [
             self._ready.initialized(pod, statuses, keeps=self.policies.reset),
             *self._ready.conditions(pod, statuses, phase),
-            {"type": "PodScheduled", "status": "True"},
+            *([{"type": "PodScheduled", "status": "True"}] if behaviour.initialized != "without PodScheduled" else []),
             *self._restarting_all(view, phase),
         ]
         self._stated, once_sent = stated_phase(
@@ -320,10 +320,13 @@ class Statements:
             "started": self._has_started(container, instance, running),
         }
         self._carry_started(container, instance, running, status)
-        if name in self._last and not behaviour.forgets_last_state:
+        if name in self._last and not (
+            behaviour.states_last_end == "never"
+            or (behaviour.states_last_end == "not while it waits" and "waiting" in state and instance is not None)
+        ):
             status["lastState"] = self._last[name]
-        if instance is not None:
-            stated = views[1].instance if behaviour.container_id_behind and views[1:] else instance
+        if instance is not None and behaviour.names_container != "none":
+            stated = views[1].instance if behaviour.names_container == "the one before" and views[1:] else instance
             status["containerID"] = f"containerd://{stated.container_id}"
         if container not in self.pod.inits or not leaves_end(container, self.pod.spec, kept["state"], state):
             self._kept[name] = status
@@ -338,7 +341,8 @@ class Statements:
     def _is_ready(self, container: Container, instance: SimulatedInstance | None, state: State) -> bool:
         """An init container is ready once it is done: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus."""
         if container.kind is ContainerKind.INIT and not container.is_sidecar:
-            return bool(state.get("terminated", {}).get("exitCode") == 0)
+            done = bool(state.get("terminated", {}).get("exitCode") == 0)
+            return done and self.policies.behaviour.ready_unprobed != "no init containers"
         if instance is not None and not any(each.kind is ProbeKind.READINESS for each in container.probes):
             when = self.policies.behaviour.ready_unprobed
             if when == "also while it waits" and "waiting" in state:

@@ -222,8 +222,6 @@ class PodSync:
                 self.metrics.started()
                 self.statements.reasons.pop(container.name, None)
                 self.statements.refused.discard(container.name)
-                if self.behaviour.sibling_forgets:
-                    self.delays.forget(but=container)
                 yield from self._start(container, has_record=bool(view.of(container.name)))
                 if container.program.is_refused:
                     failed = True

@@ -14,7 +14,7 @@ from crashloop.checks.finding import Finding, fail
 from crashloop.checks.readiness import goes_on, probe_of
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import INITIALIZED, StatusReport
+from crashloop.history.statuses import INITIALIZED, SCHEDULED, StatusReport
 from crashloop.model.gates import is_enabled
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import ran
@@ -35,12 +35,16 @@ class _InitializedDue(NamedTuple):
 def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
     """Initialized MUST be True once the pod's init containers have succeeded and its sidecars have started, and from then on.
 
+    PodScheduled MUST be True beside it: a kubelet states pods of its node alone (kubelet_pods.go@v1.37.1 generateAPIPodStatus).
     Judged of pods that have not ended and that nobody deletes.
     """
     after_restart = before = 0
     for pod in case.pods:
         first_true: StatusReport | None = None
         for status in (each for each in pod.statuses if each.initialized is not None and goes_on(each)):
+            if not status.scheduled:
+                said = f"a status does not say that {SCHEDULED} of the pod is True {at_lines([status.line])}"
+                yield fail(f"{said}; its kubelet has it.", status.line)
             due = _initialized_due(case, pod, status, first_true)
             seen["statuses"] += 1
             before += not status.initialized

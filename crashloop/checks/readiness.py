@@ -26,7 +26,7 @@ from crashloop.checks.checker import Holds, Need, Seen, checker, statements
 from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import CONTAINERS_READY, READY, StatusReport
+from crashloop.history.statuses import CONTAINERS_READY, READY, ContainerReport, StatusReport
 from crashloop.model.after_restart import probes_go_on
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
@@ -58,6 +58,9 @@ def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
         for status in pod.statuses:
             if status.containers_ready is not None and goes_on(status):
                 seen["statuses"] += 1
+                if status.ready_since_ns is None:
+                    said = f"a status gives no lastTransitionTime of {CONTAINERS_READY} {at_lines([status.line])}"
+                    yield fail(f"{said}; its kubelet knows since when it is so.", status.line)
                 yield from _wrong_conditions(status, asked)
             elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
                 said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
@@ -149,9 +152,13 @@ def _wrong_conditions(status: StatusReport, asked: list[Container]) -> Iterator[
 def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container without a readiness probe MUST be said to be ready if and only if it runs and has started.
 
-    Judged of regular containers and sidecars of pods that have not ended and that nobody deletes.
+    Judged of regular containers and sidecars of pods that have not ended and that nobody deletes. An init container is ready once
+    it has succeeded: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus.
     """
     for pod, spec, status, report in statements(case):
+        if _is_done_init(spec, report) and not report.ready and goes_on(status):
+            said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
+            yield fail(f"{said}; an init container that has succeeded is.", status.line)
         if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not goes_on(status):
             continue
         runs = report.state.kind == "running"
@@ -186,6 +193,11 @@ def _unready(case: Case, pod: PodHistory, spec: Container, status: StatusReport)
 def _has_readiness(spec: Container) -> bool:
     """Whether the pod is ready only while this container is. Init containers are ready once they are done."""
     return spec.kind is ContainerKind.REGULAR or spec.is_sidecar
+
+
+def _is_done_init(spec: Container, report: ContainerReport) -> bool:
+    is_init = spec.kind is ContainerKind.INIT and not spec.is_sidecar
+    return is_init and report.state.kind == "terminated" and report.state.exit_code == 0
 
 
 def probe_of(spec: Container, kind: ProbeKind) -> Probe | None:

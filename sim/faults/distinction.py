@@ -14,6 +14,9 @@ class DistinctionFault(Fault):
     SIDECAR_DELAYS_FLAT = "leaves the delay of sidecars as it is", {"never_grows": "sidecars"}
     RULE_STEPS_TWICE = "doubles the delay twice when a rule restarts a container", {"grows_twice": "by rule"}
     ON_FAILURE_STEPS_TWICE = "doubles the delay twice under OnFailure", {"grows_twice": "on failure"}
+    OOM_DELAYS_FLAT = "leaves the delay as it is when memory ran out", {"never_grows": "out of memory"}
+    OOM_STEPS_TWICE = "doubles the delay twice when memory ran out", {"grows_twice": "out of memory"}
+    HOOKED_STEPS_TWICE = "doubles the delay twice of a container with a postStart hook", {"grows_twice": "hooked"}
     KILL_STEPS_TWICE = "doubles the delay twice when it has killed the container", {"grows_twice": "killed"}
     MAX_NOT_OF_INIT = "does not heed the configured maximum for init containers", {"max_not_for": "init"}
     MAX_NOT_OF_SIDECARS = "does not heed the configured maximum for sidecars", {"max_not_for": "sidecars"}
@@ -44,6 +47,10 @@ class DistinctionFault(Fault):
     FROM_LAST_EXIT_OF_POD = (
         "measures the delay from the last exit of any container of the pod",
         {"from_last_exit_of_pod": True},
+    )
+    LOST_WITH_KILL_OF_ANOTHER = (
+        "loses the counters of a pod's other containers when it has killed one",
+        {"sibling_forgets": "killed"},
     )
     LOST_WITH_SANDBOX = "loses the counters of a pod that gets another sandbox", {"sandbox_forgets": True}
     LOST_IN_RESET = "loses the counters of a pod on RestartAllContainers", {"reset_forgets": True}
@@ -110,7 +117,8 @@ class DistinctionFault(Fault):
         "states as startedAt of a running container that of its first instance",
         {"started_at_first": True},
     )
-    CONTAINER_ID_BEHIND = "states the container id of the instance before", {"container_id_behind": True}
+    CONTAINER_ID_BEHIND = "states the container id of the instance before", {"names_container": "the one before"}
+    CONTAINER_ID_MISSING = "states no container ids", {"names_container": "none"}
     WAITS_ON = "states that a container waits that runs again after a delay", {"waits_on": True}
     START_TIME_MOVES = "states the last start of a container as the pod's startTime", {"start_time_moves": True}
     SIDECARS_KEEP_POD = "states the phase Running of a pod that has ended with sidecars", {"sidecars_keep_pod": True}
@@ -131,6 +139,11 @@ class DistinctionFault(Fault):
         "states that a container without a readiness probe is not ready once it has restarted",
         {"ready_unprobed": "in its first life"},
     )
+    DONE_INIT_UNREADY = (
+        "states that an init container is not ready that has succeeded",
+        {"ready_unprobed": "no init containers"},
+    )
+    NOT_SCHEDULED = "does not state that a pod is scheduled", {"initialized": "without PodScheduled"}
     INITIALIZED_AT_ONCE = (
         "states that a pod is initialized whose init containers are not done",
         {"initialized": "at once"},

@@ -115,7 +115,12 @@ class StatementFault(Fault):
     STARTED_2_S_LATE = "states 2 s late whether a container has started", _late("started")
     PHASE_2_S_LATE = "states the phase 2 s late once a container has restarted", _late("phase")
     CONDITIONS_2_S_LATE = "states the conditions of a pod 2 s late", _late("conditions")
-    LAST_STATE_LOST = "does not state how the previous instance ended", {"forgets_last_state": True}
+    LAST_STATE_LOST = "does not state how the previous instance ended", {"states_last_end": "never"}
+    LAST_STATE_NOT_WHILE_WAITING = (
+        "does not state how a container ended that waits for its delay",
+        {"states_last_end": "not while it waits"},
+    )
+    REASONS_SWAPPED = "states Completed as the reason of a failure, and Error as that of a success", {"swaps_reasons": True}
 
     # RestartAllContainers
     RESET_UNSTATED = "does not state AllContainersRestarting", {"states_reset": False}
@@ -167,6 +172,7 @@ class StatementFault(Fault):
         {"generation_named": "none at the end"},
     )
     LISTS_BY_START = "lists the container that has started last first", {"lists_by_start": True}
+    TRANSITION_UNKNOWN = "does not state since when a pod is ready", {"transition_time": "none"}
     TRANSITION_STAYS = "never moves lastTransitionTime of Ready", {"transition_time": "first"}
     TRANSITION_MOVES = "moves lastTransitionTime of Ready with each status", {"transition_time": "now"}
 

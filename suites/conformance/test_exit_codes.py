@@ -36,7 +36,7 @@ MATCHED = restarting(
 )
 UNMATCHED = ending(
     "signal-code-unmatched",
-    app(runs((1, 143)), policy=NEVER, rules=(restart_in(42),)),
+    app(runs((1, 143)), policy=NEVER, rules=(restart_in(130, 137, 255),)),
     pod=NEVER,
     exits={"app": 1},
     phase="Failed",

@@ -1,14 +1,34 @@
 """Containers that end otherwise than by an exit, repeat their program inside, or fail until what they need is back."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
-from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass, restart_in
-from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, killed, out_of_memory
+from crashloop.spec.pod import (
+    Container,
+    ContainerKind,
+    Handler,
+    Pod,
+    Probe,
+    ProbeKind,
+    QosClass,
+    restart_in,
+    restart_not_in,
+)
+from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, killed, out_of_memory, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import ALWAYS, NEVER, app, crashing, ending, restarting
+from suites.conformance.scenarios import (
+    ALWAYS,
+    NEVER,
+    ON_FAILURE,
+    app,
+    crashing,
+    ending,
+    growing,
+    restarting,
+)
 
 MEMORY = "32Mi"
 
@@ -41,6 +61,43 @@ def failing_until(profile: str, back_s: float, *, until: Until) -> PodScenario:
     return PodScenario(
         name=f"dependency-returns-{profile}", profile=profile, pod=Pod(containers=(app(program),)), until=until
     )
+
+
+def failing_its_probe(name: str, kind: ProbeKind, **more: Any) -> Container:
+    """A container that its second failure in a row ends, each time."""
+    probe = Probe(kind=kind, pattern="FF", failure_threshold=2, handler=Handler.HTTP)
+    return Container(name=name, program=HOLDS, probes=(probe,), **more)
+
+
+CAUSES = (
+    failing_its_probe("killed", ProbeKind.LIVENESS, restart_policy=ON_FAILURE),
+    failing_its_probe("unstarted", ProbeKind.STARTUP, post_start=True),
+    app(out_of_memory(times=4), name="greedy", policy=ALWAYS, memory_limit=MEMORY),
+    app(
+        runs((1, 1), (1, 137), (1, 3), (1, 255)),
+        name="by-rule",
+        policy=NEVER,
+        rules=(restart_not_in(0, 42),),
+    ),
+)
+GROWING_AFTER_EVERY_CAUSE = growing(
+    "growing-after-every-cause",
+    *CAUSES,
+    Container(name="debug", kind=ContainerKind.EPHEMERAL),
+    pod=ON_FAILURE,
+    restarts={each.name: 4 for each in CAUSES},
+)
+"""Kills by probes and for memory, and exits that a rule restarts: each climbs, and none changes the delays of the others."""
+
+
+@requirement("BACKOFF-2")
+def test_no_delay_is_shorter_whatever_ended_the_container() -> Scenario:
+    return GROWING_AFTER_EVERY_CAUSE
+
+
+@requirement("BACKOFF-3")
+def test_no_delay_is_longer_whatever_ended_the_container() -> Scenario:
+    return GROWING_AFTER_EVERY_CAUSE
 
 
 @requirement("BACKOFF-25")

@@ -16,9 +16,9 @@ SECOND_RULE = restarting(
 )
 NOT_IN_WITHOUT_0 = restarting(
     "not-in-without-0",
-    app(runs((1, 0), (1, 1)), policy=NEVER, rules=(restart_not_in(42),)),
+    app(runs((1, 0), (1, 1), (1, 137), (1, 255)), policy=NEVER, rules=(restart_not_in(42),)),
     pod=NEVER,
-    restarts={"app": 2},
+    restarts={"app": 4},
 )
 NOT_IN_BEFORE_IN = restarting(
     "not-in-before-in",

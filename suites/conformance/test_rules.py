@@ -114,7 +114,8 @@ def test_a_pod_with_a_restart_rule_is_run() -> Scenario:
 
 @requirement("RULES-4")
 def test_an_exit_code_not_in_the_list_ends_the_pod() -> Scenario:
-    unmatched = app(runs((1, 43)), policy=NEVER, rules=(restart_in(42),))
+    """A code between those of the list is none of them."""
+    unmatched = app(runs((1, 43)), policy=NEVER, rules=(restart_in(3, 42, 99),))
     return ending("in-unmatched", unmatched, pod=NEVER, exits={"app": 1}, phase="Failed")
 
 

@@ -13,6 +13,7 @@ from suites.selftest.kit.histories import History, stamp
 WAITING = {
     "name": "app",
     "restartCount": 2,
+    "containerID": "containerd://app-2",
     "state": {
         "terminated": {
             "exitCode": 1,

@@ -17,7 +17,14 @@ POD = scenario(
 
 
 def said(
-    *, sidecar: bool, app: bool, containers_ready: str, ready: str, phase: str = "Running", reason: str = ""
+    *,
+    sidecar: bool,
+    app: bool,
+    containers_ready: str,
+    ready: str,
+    phase: str = "Running",
+    reason: str = "",
+    since: str | None = stamp(1.0),
 ) -> History:
     """A pod that runs, and one status of it."""
     history = History(POD).lives("sidecar", (0.5, None, 0), status=False).lives("app", (1.0, None, 0), status=False)
@@ -26,7 +33,7 @@ def said(
         "app": history.running("app", 0, 1.0) | {"ready": app},
     }
     conditions = [
-        {"type": "ContainersReady", "status": containers_ready, "reason": reason},
+        {"type": "ContainersReady", "status": containers_ready, "reason": reason, "lastTransitionTime": since},
         {"type": "Ready", "status": ready, "reason": reason},
     ]
     return history.status(2.0, containers, phase=phase, conditions=conditions).ends(10)
@@ -66,6 +73,15 @@ def test_containers_that_are_ready_and_not_said_to_be_are_a_fail() -> None:
 def test_a_pod_may_be_not_ready_for_another_reason_than_its_containers() -> None:
     history = said(sidecar=True, app=True, containers_ready="True", ready="False")
     assert told(checked("ready-conditions", history)) == []
+
+
+def test_a_condition_that_does_not_say_since_when_it_is_so_is_a_fail() -> None:
+    history = said(sidecar=True, app=True, containers_ready="True", ready="True", since=None)
+    line = history.line_of(Kind.STATUS, 0)
+    assert told(checked("ready-conditions", history)) == [
+        f"FAIL: a status gives no lastTransitionTime of ContainersReady (history line {line}); "
+        "its kubelet knows since when it is so."
+    ]
 
 
 def test_a_pod_that_has_ended_is_not_judged() -> None:

@@ -214,6 +214,8 @@ class History:
         for name, state in self._states.items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
+        if "conditions" in more:
+            more["conditions"] = [{"type": "PodScheduled", "status": "True"}, *more["conditions"]]
         data = {
             "resource_version": "1",
             "status": {"phase": phase, "reason": reason, "observedGeneration": 1} | of_kind | more,

@@ -65,7 +65,7 @@ NEIGHBOURS = {
     "restart-all-without-backoff": Neighbour(
         "restart-all-again-and-again", "restarts 4 s late", {"reset_late_ns": 4 * S}
     ),
-    "restart-all-hides-exit-code": Neighbour("restart-all-every-kind", "shows no exit", {"forgets_last_state": True}),
+    "restart-all-hides-exit-code": Neighbour("restart-all-every-kind", "shows no exit", {"states_last_end": "never"}),
     "restart-all-stays-running": Neighbour("restart-all-every-kind", "says Failed", {"phase_in_reset": "Failed"}),
     "restart-all-loses-probes": Neighbour("restart-all-probes", "heeds no readiness probe", {"heeds_readiness": False}),
     "never-gets-no-second-sandbox": Neighbour(
@@ -75,7 +75,7 @@ NEIGHBOURS = {
         "sandbox-killed-after-success", "ends the pod as Failed", {"phase_while_all_wait": "Failed"}
     ),
     "new-sandbox-hides-exits-of-init-containers": Neighbour(
-        "sandbox-killed-under-a-sidecar", "shows no exit of any container", {"forgets_last_state": True}
+        "sandbox-killed-under-a-sidecar", "shows no exit of any container", {"states_last_end": "never"}
     ),
     "new-sandbox-forgets-delays-of-init-containers": Neighbour(
         "sandbox-killed-during-an-init-delay", "never delays init containers", {"delays_init": False}
