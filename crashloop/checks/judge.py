@@ -90,6 +90,7 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
     the very lines that are accused is missing; that the host held a restart up is evidence.
     """
     undecided: Checked | None = None
+    nearest = promised
     for deviation in expected:
         alone = frozenset({deviation.variant})
         for variants in dict.fromkeys((alone, alone | set(deviation.company))):
@@ -97,6 +98,7 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
             incomplete = _unfinished(question)
             if explained.outcome is Outcome.PASS and incomplete is None:
                 return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
+            nearest = min(nearest, explained, key=lambda each: len(_accused(each)))
             accuses_none = explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE)
             if accuses_none and not _lacks(explained, promised):
                 note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
@@ -106,7 +108,19 @@ def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]
         otherwise = run_checkers(question, frozenset({turned.name}))
         if otherwise.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _lacks(otherwise, promised):
             return verdict_of(question, otherwise, facts=otherwise.facts | {"upstream_change": change})
-    return verdict_of(question, undecided or promised)
+    return verdict_of(question, undecided or _unexplained_first(promised, nearest))
+
+
+def _unexplained_first(promised: Checked, nearest: Checked) -> Checked:
+    """What the nearest deviation leaves unexplained before the rest: it is what is new about this kubelet."""
+    left = _accused(nearest)
+    ordered = sorted(promised.findings, key=lambda each: left.isdisjoint(_stands_on(each)))
+    return msgspec.structs.replace(promised, findings=tuple(ordered))
+
+
+def _accused(checked: Checked) -> set[tuple[str, int]]:
+    """The lines that its accusations stand on."""
+    return {place for each in checked.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
 
 
 def _is_newer(question: Question) -> bool:
@@ -116,7 +130,7 @@ def _is_newer(question: Question) -> bool:
 
 def _lacks(explained: Checked, promised: Checked) -> bool:
     """Whether a variant lacks the evidence of the very lines that are accused; not what the promise leaves open as well."""
-    accused = {place for each in promised.findings if each.outcome is Outcome.FAIL for place in _stands_on(each)}
+    accused = _accused(promised)
     known = (*promised.findings, *(each for each in explained.findings if each.is_excused or each.is_too_short))
     of_the_variant = (each for each in explained.findings if each not in known)
     return any(accused.intersection(_stands_on(each)) for each in of_the_variant)

@@ -105,7 +105,10 @@ class CounterFault(Fault):
     RUN_OF_5_S_RESETS = "forgets the counter after a run of 5 s", {"forgets_after_run_ns": 5 * S}
     RUN_OF_10_S_RESETS = "forgets the counter after a run of 10 s", {"forgets_after_run_ns": 10 * S}
     RUN_OF_1_MIN_RESETS = "forgets the counter after a run of one minute", {"forgets_after_run_ns": 60 * S}
-    SIBLING_RESETS = "forgets the counters of a pod's other containers when it restarts one", {"sibling_forgets": "always"}
+    SIBLING_RESETS = (
+        "forgets the counters of a pod's other containers when it restarts one",
+        {"sibling_forgets": "always"},
+    )
     READY_RESETS = "forgets the counter of a container whose readiness probe succeeded", {"forgets_ready": True}
     SURVIVES_RESTART = "keeps its counters over its own restart", {"survives_restart": True}
     REBUILT_AT_RESTART = (

@@ -14,7 +14,6 @@ class DistinctionFault(Fault):
     SIDECAR_DELAYS_FLAT = "leaves the delay of sidecars as it is", {"never_grows": "sidecars"}
     RULE_STEPS_TWICE = "doubles the delay twice when a rule restarts a container", {"grows_twice": "by rule"}
     ON_FAILURE_STEPS_TWICE = "doubles the delay twice under OnFailure", {"grows_twice": "on failure"}
-    OOM_DELAYS_FLAT = "leaves the delay as it is when memory ran out", {"never_grows": "out of memory"}
     OOM_STEPS_TWICE = "doubles the delay twice when memory ran out", {"grows_twice": "out of memory"}
     HOOKED_STEPS_TWICE = "doubles the delay twice of a container with a postStart hook", {"grows_twice": "hooked"}
     KILL_STEPS_TWICE = "doubles the delay twice when it has killed the container", {"grows_twice": "killed"}
@@ -143,7 +142,7 @@ class DistinctionFault(Fault):
         "states that an init container is not ready that has succeeded",
         {"ready_unprobed": "no init containers"},
     )
-    NOT_SCHEDULED = "does not state that a pod is scheduled", {"initialized": "without PodScheduled"}
+    SCHEDULED_UNSTATED = "does not state that a pod is scheduled", {"initialized": "without PodScheduled"}
     INITIALIZED_AT_ONCE = (
         "states that a pod is initialized whose init containers are not done",
         {"initialized": "at once"},

@@ -120,7 +120,10 @@ class StatementFault(Fault):
         "does not state how a container ended that waits for its delay",
         {"states_last_end": "not while it waits"},
     )
-    REASONS_SWAPPED = "states Completed as the reason of a failure, and Error as that of a success", {"swaps_reasons": True}
+    REASONS_SWAPPED = (
+        "states Completed as the reason of a failure, and Error as that of a success",
+        {"swaps_reasons": True},
+    )
 
     # RestartAllContainers
     RESET_UNSTATED = "does not state AllContainersRestarting", {"states_reset": False}

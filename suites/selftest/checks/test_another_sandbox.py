@@ -69,4 +69,4 @@ def test_a_hidden_exit_beside_a_count_that_begins_anew_is_known() -> None:
 def test_that_no_restart_is_counted_is_not_known() -> None:
     found = of_statuses(Behaviour(count_up_to=0))
     assert (found.outcome, found.deviation) == (Outcome.FAIL, None)
-    assert any('restartCount 0 of "sidecar" while the instance of restart 1 ran' in each for each in found.findings)
+    assert any('restartCount 0 of "sidecar" after 1 restart' in each for each in found.findings)

@@ -104,6 +104,17 @@ def test_a_success_of_a_startup_probe_may_be_written_before_the_condition() -> N
     assert "its init containers are done" in told(checked("initialized", said(FIRST, (False, READY[1]))))[0]
 
 
+@pytest.mark.parametrize("stated", ["Unknown", "False"])
+def test_a_pod_that_is_not_said_to_be_scheduled_is_a_fail(stated: str) -> None:
+    conditions = [{"type": "Initialized", "status": "True"}, {"type": "PodScheduled", "status": stated}]
+    history = History(scenario(app(CRASHES))).lives("app", (1.0, None, 0), status=False)
+    history.status(2, {"app": {"name": "app"} | RUNS}, conditions=conditions).ends(60)
+    assert told(checked("initialized", history))[0] == (
+        f"FAIL: a status does not say that PodScheduled of the pod is True (history line {history.line_of(Kind.STATUS)}); "
+        "its kubelet has it."
+    )
+
+
 def test_a_pod_that_has_ended_is_not_judged() -> None:
     history = said((False, {"app": ENDED}), phase="Failed")
     assert "INCONCLUSIVE: 0 statuses with Initialized seen, 1 needed" in told(checked("initialized", history))[0]

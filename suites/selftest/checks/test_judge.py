@@ -269,6 +269,14 @@ def test_a_deviation_does_not_explain_what_neither_model_predicts() -> None:
     assert verdict.fails_the_run
 
 
+def test_what_no_deviation_explains_comes_before_what_one_does() -> None:
+    asked = question(long_run((638, 639, 1), (650, 651, 1), (652, None, 0)), "delays", profile=MAX_20S, name="RESET-4")
+    verdict = judge(asked, (COLLECTED,))
+    assert verdict.fails_the_run
+    assert verdict.findings[0].startswith('RESET-4: restart 6 of "app" came 1 s after the exit')
+    assert any(each.startswith('RESET-4: restart 4 of "app" came 12 s after the exit') for each in verdict.findings[1:])
+
+
 def test_a_known_kubelet_that_a_stall_held_up_is_not_accused() -> None:
     """Restart 4 comes too early for the promise, and too late for the variant, which a stall excuses."""
     late = History(LONG_RUN).lives("app", *BEFORE, (644.5, 645, 1), (656, None, 0)).pokes(0.5, 700)

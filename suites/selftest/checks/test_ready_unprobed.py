@@ -48,6 +48,19 @@ def test_a_container_that_is_ready_while_it_runs_is_right(container: Container) 
     assert answer.facts == {"running": 2, "restarted": 1, "down": 2}
 
 
+@pytest.mark.parametrize(("code", "ready"), [(0, True), (1, False), (0, False)])
+def test_an_init_container_is_ready_once_it_has_succeeded(code: int, ready: bool) -> None:
+    """One that has failed may be anything: nobody waits for its readiness."""
+    asked = app(name="setup", kind=ContainerKind.INIT)
+    history = History(scenario(asked, app())).lives("setup", (1.0, 2.0, code), status=False)
+    history.status(2.5, {"setup": history.exited("setup", 0, 1.0, 2.0, code) | {"ready": ready}}, phase="Pending").ends(
+        60
+    )
+    said = f'a status says that "setup" is not ready (history line {history.line_of(Kind.STATUS)})'
+    wrong = [f"FAIL: {said}; an init container that has succeeded is."] if code == 0 and not ready else []
+    assert [each for each in told(checked("ready-unprobed", history)) if "FAIL" in each] == wrong
+
+
 @pytest.mark.parametrize(("at_s", "state"), [(10.5, "terminated"), (11.5, "waiting")])
 def test_ready_while_it_does_not_run_is_a_fail(at_s: float, state: str) -> None:
     history = lives((1.5, True), (at_s, True))

@@ -1,5 +1,7 @@
 """The checkers of restartCount and of the last exit judge what a status says by the instances that really were."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,7 +9,7 @@ from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, checked, good, told
-from suites.selftest.kit.histories import History
+from suites.selftest.kit.histories import History, stamp
 
 
 def counting(*counts: tuple[float, int], ends_s: float = 30) -> History:
@@ -136,6 +138,64 @@ def test_a_status_whose_last_exit_is_the_one_before_the_last_is_a_fail() -> None
         f'FAIL: a status of "app" (history lines {lines[0]} and {lines[1]}) shows the exit of another instance than 2 as the '
         "last; restart 3 was running."
     ]
+
+
+WAITS = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+
+
+def after_instance_2(**said: Any) -> History:
+    """A status at 6.8 s, while instance 3 is due at 8.5 s, that says this instead of what is right."""
+    history = History(CRASHING).lives("app", *GOOD, status=False)
+    ended = history.exited("app", 2, *GOOD[2])
+    return history.status(6.8, {"app": ended | WAITS | {"lastState": ended["state"]} | said}).ends(30)
+
+
+def test_accepts_a_waiting_container_that_shows_its_exit_as_the_last() -> None:
+    assert told(checked("last-exit", after_instance_2())) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ({"containerID": ""}, "names no container ID; by its state it is waiting."),
+        (
+            {"state": {"running": {"startedAt": stamp(8.6)}}, "containerID": ""},
+            "names no container ID; by its state it is running.",
+        ),
+        ({"lastState": {}}, "shows no last exit; it waits to be restarted."),
+        (
+            {"containerID": "containerd://other"},
+            "shows the exit of another container than the one that it names as the last.",
+        ),
+    ],
+)
+def test_a_status_that_leaves_out_which_container_it_is_about_or_how_that_ended_is_a_fail(
+    said: dict[str, Any], wrong: str
+) -> None:
+    history = after_instance_2(**said)
+    assert told(checked("last-exit", history)) == [
+        f'FAIL: a status of "app" (history line {status_line(history, 0)}) {wrong}'
+    ]
+
+
+@pytest.mark.parametrize(("code", "reason"), [(1, "Completed"), (0, "Error")])
+def test_a_reason_that_contradicts_the_exit_code_is_a_fail(code: int, reason: str) -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, code), status=False)
+    ended = history.exited("app", 0, 0.5, 1.5, code)
+    ended["state"]["terminated"]["reason"] = reason
+    history.status(1.7, {"app": ended}).ends(30)
+    assert told(checked("last-exit", history))[0] == (
+        f'FAIL: a status of "app" (history line {status_line(history, 0)}) gives {reason} as the reason of exit code {code}.'
+    )
+
+
+def test_a_reason_of_another_name_contradicts_no_code() -> None:
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1), status=False)
+    ended = history.exited("app", 0, 0.5, 1.5, 1)
+    ended["state"]["terminated"]["reason"] = "Crashed"
+    assert [
+        each for each in told(checked("last-exit", history.status(1.7, {"app": ended}).ends(30))) if "FAIL" in each
+    ] == []
 
 
 def running_on(*statuses_s: float) -> History:
