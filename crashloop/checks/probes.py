@@ -342,13 +342,13 @@ def _lives_at(instance: Instance, t_ns: int) -> bool:
 def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
 
+    One with a postStart hook may not have started while it runs, until it is ready.
     What is said of one that waits is judged where a status shows it.
     """
     ended = 0
     for pod, spec, status, report in statements(case):
-        # Nobody promises what is said of ephemeral containers, nor while a hook runs.
-        if spec.kind is ContainerKind.EPHEMERAL or spec.post_start:
-            continue
+        if spec.kind is ContainerKind.EPHEMERAL:
+            continue  # nobody promises what is said of these
         runs, probe = report.state.kind == "running", probe_of(spec, ProbeKind.STARTUP)
         seen["statuses"] += runs
         ended += not runs and bool(report.container_id)
@@ -358,8 +358,10 @@ def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
             yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
         elif report.started and probe is not None:
             yield from _started_early(case, pod, spec, probe, status)
-        elif not report.started and runs and probe is None:
+        elif not report.started and runs and probe is None and not spec.post_start:
             yield fail(f"{said}; it runs and has no startup probe.", status.line)
+        elif not report.started and report.ready and spec.post_start:  # which may still run its hook otherwise
+            yield fail(f"{said}; it is said to be ready.", status.line)
     seen.facts |= {"running": seen["statuses"], "ended": ended}
 
 

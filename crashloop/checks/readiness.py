@@ -26,7 +26,7 @@ from crashloop.checks.checker import Holds, Need, Seen, checker, statements
 from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import CONTAINERS_READY, READY, ContainerReport, StatusReport
+from crashloop.history.statuses import CONTAINERS_READY, READY, RESET_REASON, ContainerReport, StatusReport
 from crashloop.model.after_restart import probes_go_on
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
@@ -156,9 +156,8 @@ def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
     it has succeeded: pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus.
     """
     for pod, spec, status, report in statements(case):
-        if _is_done_init(spec, report) and not report.ready and goes_on(status):
-            said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
-            yield fail(f"{said}; an init container that has succeeded is.", status.line)
+        if spec.kind is ContainerKind.INIT and not spec.is_sidecar and goes_on(status):
+            yield from _ready_init(spec, status, report)
         if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not goes_on(status):
             continue
         runs = report.state.kind == "running"
@@ -195,9 +194,14 @@ def _has_readiness(spec: Container) -> bool:
     return spec.kind is ContainerKind.REGULAR or spec.is_sidecar
 
 
-def _is_done_init(spec: Container, report: ContainerReport) -> bool:
-    is_init = spec.kind is ContainerKind.INIT and not spec.is_sidecar
-    return is_init and report.state.kind == "terminated" and report.state.exit_code == 0
+def _ready_init(spec: Container, status: StatusReport, report: ContainerReport) -> Iterator[Finding]:
+    """An init container is ready if and only if it has succeeded; one that waits for RestartAllContainers may still be."""
+    succeeded = report.state.kind == "terminated" and report.state.exit_code == 0
+    if report.ready is not succeeded and report.state.reason != RESET_REASON:
+        said = f'a status says that "{spec.name}" is {"" if report.ready else "not "}ready {at_lines([status.line])}'
+        yield fail(
+            f"{said}; an init container is once it has succeeded{'' if succeeded else ', not before'}.", status.line
+        )
 
 
 def probe_of(spec: Container, kind: ProbeKind) -> Probe | None:

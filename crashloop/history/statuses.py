@@ -11,6 +11,9 @@ from crashloop.history.payload import ContainerStatusData, DeletionData, PodCond
 RESTARTING_ALL = "AllContainersRestarting"
 """The condition by which a pod shows a RestartAllContainers: KEP-5532; k8s.io/api/core/v1/types.go@v0.37.1."""
 
+RESET_REASON = "RestartingAllContainers"
+"""Why a container waits that it has removed: pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses."""
+
 CONTAINERS_READY, READY = "ContainersReady", "Ready"
 """The conditions by which a pod is sent traffic."""
 INITIALIZED = "Initialized"

@@ -48,16 +48,26 @@ def test_a_container_that_is_ready_while_it_runs_is_right(container: Container) 
     assert answer.facts == {"running": 2, "restarted": 1, "down": 2}
 
 
-@pytest.mark.parametrize(("code", "ready"), [(0, True), (1, False), (0, False)])
+@pytest.mark.parametrize(("code", "ready"), [(0, True), (1, False), (0, False), (1, True)])
 def test_an_init_container_is_ready_once_it_has_succeeded(code: int, ready: bool) -> None:
-    """One that has failed may be anything: nobody waits for its readiness."""
     asked = app(name="setup", kind=ContainerKind.INIT)
     history = History(scenario(asked, app())).lives("setup", (1.0, 2.0, code), status=False)
     history.status(2.5, {"setup": history.exited("setup", 0, 1.0, 2.0, code) | {"ready": ready}}, phase="Pending").ends(
         60
     )
-    said = f'a status says that "setup" is not ready (history line {history.line_of(Kind.STATUS)})'
-    wrong = [f"FAIL: {said}; an init container that has succeeded is."] if code == 0 and not ready else []
+    line = history.line_of(Kind.STATUS)
+    said = {
+        (
+            0,
+            False,
+        ): f'a status says that "setup" is not ready (history line {line}); an init container is once it has succeeded.',
+        (
+            1,
+            True,
+        ): f'a status says that "setup" is ready (history line {line}); an init container is once it has succeeded, not '
+        "before.",
+    }
+    wrong = [f"FAIL: {said[code, ready]}"] if (code, ready) in said else []
     assert [each for each in told(checked("ready-unprobed", history)) if "FAIL" in each] == wrong
 
 

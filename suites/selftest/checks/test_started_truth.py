@@ -37,14 +37,22 @@ def shown(history: History, at_s: float) -> dict[str, Any]:
         (app(CRASHES), ((1.5, True), (10.5, False), (12.5, True))),
         (PROBED, ((1.5, False), (6.5, True), (10.5, False), (12.5, False), (18, True))),
         (PROBED, ((5.5, True), (10.5, False))),
-        (app(CRASHES, post_start=True), ((1.5, False),)),
     ],
-    ids=["no-startup-probe", "startup-probe", "within-what-clocks-differ-by", "postStart-hook"],
+    ids=["no-startup-probe", "startup-probe", "within-what-clocks-differ-by"],
 )
 def test_a_container_that_has_started_is_said_to_have(
     container: Container, said: tuple[tuple[float, bool], ...]
 ) -> None:
     assert [each for each in told(checked("started-truth", lives(container, *said))) if "FAIL" in each] == []
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_what_may_run_its_hook_may_not_have_started_unless_it_is_ready(ready: bool) -> None:
+    history = History(scenario(app(CRASHES, post_start=True))).lives("app", (1.0, 10.0, 1), status=False)
+    history.status(1.5, {"app": history.running("app", 0, 1.0) | {"started": False, "ready": ready}}).ends(60)
+    line = history.line_of(Kind.STATUS)
+    said = f'FAIL: a status says that "app" has not started (history line {line}); it is said to be ready.'
+    assert [each for each in told(checked("started-truth", history)) if "FAIL" in each] == [said] * ready
 
 
 def test_what_has_exited_has_not_started() -> None:
