@@ -228,7 +228,7 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
 
     # What probes wait for (prober.py)
     initial_delay: str = "since each start"
-    """From when initialDelaySeconds count: since each start or since the first start; or they are halved or ignored."""
+    """From when initialDelaySeconds count: since each start or since the first start; or halved, ignored, or 8 s more."""
 
     # How long what a probe has killed may go on (prober.py)
     probe_grace: str = "its own"

@@ -239,7 +239,9 @@ class Prober:
         how, started_ns = self._behaviour.initial_delay, instance.started_ns or self._loop.now
         if how == "since the first start":
             started_ns = self._first_ns.setdefault(instance.name, started_ns)
-        delay_s = {"ignored": 0.0, "halved": probe.initial_delay_s / 2}.get(how, float(probe.initial_delay_s))
+        delay_s = {"ignored": 0.0, "halved": probe.initial_delay_s / 2, "8 s more": probe.initial_delay_s + 8.0}.get(
+            how, float(probe.initial_delay_s)
+        )
         return started_ns - started_ns % S + int(delay_s * S)
 
     def _unanswered(self, container: Container, probe: Probe, instance: SimulatedInstance) -> None:

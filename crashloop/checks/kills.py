@@ -1,12 +1,12 @@
 """Checkers of kills: by a failing probe, by a hook that fails, and after the grace period of what ignores SIGTERM.
 
-Theory of operation. A container is killed after the threshold of failures in a row, not before, and not much later; so its
-probes have to be asked in time. What ignores SIGTERM is killed when the grace period of the failed probe has passed, or that of
-the deleted pod; RestartAllContainers heeds none.
+Theory of operation. A container is killed after the threshold of failures in a row, not before, and not much later. What ignores
+SIGTERM is killed when the grace period of the failed probe has passed, or that of the deleted pod; RestartAllContainers heeds
+none.
 """
 
 from collections.abc import Iterator
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 import msgspec
 
@@ -15,13 +15,13 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.instances import Instance, Note
 from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import failures_go_on
-from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared, starts_in_s
+from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, unseen_exit
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import leaves_ns, ran, was_killed
 from crashloop.restarts.restart_all import replacements
-from crashloop.spec.pod import FAILS, GRACE_PERIOD_S, SUCCEEDS, Container, Probe, ProbeKind
+from crashloop.spec.pod import GRACE_PERIOD_S, SUCCEEDS, Container, Probe
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
 
@@ -29,10 +29,6 @@ KILLED_WITHIN_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
 ANSWERED_WITHIN_S = 0.5
 """A command that answers at once has been answered within this time, on a host that does not stand still."""
-SEVERAL, SELDOM = 4, 1.5
-"""Questions that follow others, and periods between each two of them, that are no chance: stalls scatter."""
-UNASKED_PERIODS = 5
-"""So many periods of a probe without a question are no chance."""
 ENDED_WITHIN_S = 10.0
 """No text names a number. RestartAllContainers gives each container 2 s and ends one after the other:
 pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 minimumGracePeriodInSeconds."""
@@ -44,6 +40,7 @@ pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 minimumGracePeriodInSec
     Need("spared", 0, "spared run of failures"),
     Need("answers", 1, "answer", is_shown=False),
     Need("cut_off", 0, "run", "of failures that the end of a life cut off", is_shown=False),
+    about=lambda scenario: not scenario.is_disturbed and any(each.killing_probes for each in scenario.pod.containers),
 )
 def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST be killed once a probe has failed as often in a row as its threshold says, and MUST NOT be before.
@@ -65,11 +62,8 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         seen["spared"] += sum(spared(instance, each) for each in probes)
         seen["answers"] += sum(1 for each in probes for _ in answers_of(instance, each))
         seen["cut_off"] += sum(_is_cut_off(instance, each) for each in probes)
-        yield from _seldom(case, life)
-        if not may_end:
-            yield from _unasked(case, life)
-            if was_killed(case, spec.name, life.number, instance):
-                yield from _killed_early(case, life)
+        if not may_end and was_killed(case, spec.name, life.number, instance):
+            yield from _killed_early(case, life)
         due = ((probe, last) for probe, lasts in fatals.items() if (last := _surely_fatal(lasts)) is not None)
         for probe, last in islice(due, 1):
             yield from tuple(_asked_again(life, probe, last)) or _killed_late(case, life, probe, last)
@@ -137,63 +131,6 @@ def _may_be_late(instance: Instance, probe: Probe, held_s: float, ran_s: float) 
     return held_s >= lacking * spare_s and ran_s >= lacking * probe.timeout_s
 
 
-def _unasked(case: Case, life: Life) -> Iterator[Finding]:
-    """A life in which a probe was not answered once, though its period passed several times since it was to be asked."""
-    startup = next((each for each in life.spec.probes if each.kind is ProbeKind.STARTUP), None)
-    for probe in (
-        life.spec.killing_probes if life.instance.journal_started and not is_journal_lost(case, life.pod) else ()
-    ):
-        if any(answers_of(life.instance, probe)) or (
-            case.restarts_all and life.number and probe is not life.spec.probes[0]
-        ):
-            continue  # X-5 is about what becomes of probes behind others then
-        begun_ns = life.instance.journal_started.utc_ns if life.instance.journal_started else None
-        if startup is not None and probe is not startup:
-            begun_ns = next((each.had_ns for each in answers_of(life.instance, startup) if not each.failed), None)
-        yield from _unasked_since(case, life, probe, begun_ns)
-
-
-def _unasked_since(case: Case, life: Life, first: Probe, begun_ns: int | None) -> Iterator[Finding]:
-    instance = life.instance
-    until_ns = instance.exit_ns if instance.exit else case.recording.end_ns
-    if not begun_ns or until_ns is None:
-        return
-    ran_s, due_s = (until_ns - begun_ns) / 1e9, UNASKED_PERIODS * first.period_s + KILLED_WITHIN_S
-    if ran_s > due_s:
-        lines = instance.lines[:1]
-        sentence = (
-            f'"{life.spec.name}" ran for {seconds(ran_s)} {at_lines(lines)} and its {first.kind} probe, due every '
-            f"{seconds(first.period_s)}, was not asked once."
-        )
-        yield fail_unless(excuse(case, (begun_ns, until_ns), due_s, ran_s - due_s), sentence, *lines)
-
-
-def _seldom(case: Case, life: Life) -> Iterator[Finding]:
-    """A life in which no two questions of a probe followed each other within its period, and half of that.
-
-    A worker of the kubelet asks, and waits for the answer: pkg/kubelet/prober/worker.go@v1.37.1 run. An answer takes a command's
-    start in the container, which is none of the runtime's creates.
-    """
-    for probe in life.spec.killing_probes:
-        answers = [each for each in answers_of(life.instance, probe) if each.had_ns]
-        apart_s = [(later.had_ns - each.had_ns) / 1e9 for each, later in pairwise(answers)]
-        answering_s = max(probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
-        due_s = max(probe.period_s, answering_s)
-        if len(apart_s) < SEVERAL or min(apart_s) <= SELDOM * due_s:
-            continue
-        lines = (answers[0].fact.line, answers[-1].fact.line)
-        sentence = (
-            f'the {probe.kind} probe of "{life.spec.name}" was asked every {seconds(min(apart_s))} at most '
-            f"{at_lines(lines)}; every {seconds(due_s)} was due."
-        )
-        window_ns, took_s = (answers[0].had_ns, answers[-1].had_ns), starts_in_s(life.instance)
-        if min(apart_s) <= SELDOM * (answering_s + took_s):
-            doubt: str | None = f"Its program took {seconds(took_s)} to start, and an answer may take as long"
-        else:
-            doubt = excuse(case, window_ns, 0.0, sum(apart_s) - SELDOM * due_s * len(apart_s), own_way=True)
-        yield fail_unless(doubt, sentence, *lines)
-
-
 def _asked_again(life: Life, probe: Probe, last: ProbeAnswer) -> Iterator[Finding]:
     """A kubelet that has seen enough failures asks no more."""
     further = next((each for each in answers_of(life.instance, probe) if each.number > last.number), None)
@@ -249,7 +186,7 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
     if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
         return
     until_ns = life.instance.exit_ns or case.recording.end_ns
-    lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + life.spec.pre_stop_s
+    lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + _ending_s(case, life.spec, probe)
     if lived_s > most_s:
         lines = (last.fact.line, *((ended.line,) if ended else ()))
         sentence = (
@@ -258,6 +195,13 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
         )
         doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s)
         yield fail_unless(doubt, sentence, *lines)
+
+
+def _ending_s(case: Case, spec: Container, probe: Probe) -> float:
+    """What a kill may take: the preStop hook, and of what ignores SIGTERM the grace period, 2 s at least after the hook."""
+    grace_s = case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s
+    hook_s = min(spec.pre_stop_s, grace_s)
+    return max(grace_s, hook_s + GRACE_PERIOD_S) if spec.exit_code_on_term == KILLED else hook_s
 
 
 HOOK_KILLED_WITHIN_S = 10.0

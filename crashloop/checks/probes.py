@@ -12,13 +12,14 @@ import msgspec
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives, statements
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.probe_periods import behind_s
 from crashloop.checks.readiness import probe_of
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import StatusReport
 from crashloop.model.after_restart import counts_as_started
-from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, starts_in_s
+from crashloop.restarts.answers import answers_of, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, lost_watch
 from crashloop.restarts.excuse import excuse
@@ -138,7 +139,7 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
         first = next((each.fact for each in answers_of(life.instance, readiness)), None)
         asked_ns = ended_ns if first is None or first.utc_ns is None else first.utc_ns
         seen["starts"] += first is not None
-        late_s, most_s = (asked_ns - started.had_ns) / 1e9, ASKED_WITHIN_S + _behind_s(startup, answers)
+        late_s, most_s = (asked_ns - started.had_ns) / 1e9, ASKED_WITHIN_S + behind_s(startup, answers)
         if late_s > most_s:
             lines = (started.fact.line, *((first.line,) if first is not None else ()))
             sentence = (
@@ -174,12 +175,6 @@ def _too_often(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         times = f"{len(ready)} times within {seconds(took_s)} in which it was ready {at_lines(lines)}"
         said = f"the {probe.kind} probe of {life.name} was asked {times}"
         yield fail(f"{said}; once every {seconds(probe.period_s)} was due.", *lines)
-
-
-def _behind_s(probe: Probe, answers: Sequence[ProbeAnswer]) -> float:
-    """How much longer than its period the kubelet took from one question of a probe to the next: its own work, as measured."""
-    asked_ns = [each.fact.utc_ns for each in answers if each.fact.utc_ns is not None]
-    return max((max(0.0, (after - before) / 1e9 - probe.period_s) for before, after in pairwise(asked_ns)), default=0.0)
 
 
 def _met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:

@@ -241,6 +241,7 @@ class _ProbedLife(msgspec.Struct, frozen=True, kw_only=True):
     Need("statuses", 1, "status"),
     Need("resets", 0, "status", "after a reset", is_shown=False),
     Need("later", 0, "ready instance", "after a success", is_shown=False),
+    about=lambda scenario: any(probe_of(each, ProbeKind.READINESS) for each in scenario.pod.containers),
     watch="a status",
     once=True,
 )

@@ -74,6 +74,7 @@ class CompanyFault(Fault):
         "counts initialDelaySeconds from the first start of a container",
         {"initial_delay": "since the first start"},
     )
+    FIRST_QUESTIONS_LATE = "asks each probe 8 s late for the first time in each life", {"initial_delay": "8 s more"}
     INITIAL_DELAY_HALVED = "waits for half of initialDelaySeconds", {"initial_delay": "halved"}
     INITIAL_DELAY_IGNORED = "ignores initialDelaySeconds", {"initial_delay": "ignored"}
 

@@ -440,3 +440,10 @@ def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
 @requirement("PROBE-37")
 def test_only_readiness_probes_go_on_while_a_pod_ends() -> Scenario:
     return DELETED
+
+
+@requirement("PROBE-41")
+def test_a_probe_is_asked_once_a_period() -> Iterator[Scenario]:
+    yield THIRD_FAILURE
+    yield READY_AGAIN_AND_AGAIN
+    yield FAILS_TO_START

@@ -71,49 +71,6 @@ def test_a_question_after_the_last_failure_is_a_fail() -> None:
     ]
 
 
-def test_a_container_that_is_never_asked_is_a_fail() -> None:
-    (finding,) = told(checked("probe-kill", asked("", exit_s=None)))
-    assert finding.startswith('FAIL: "app" ran for 28.99 s')
-    assert finding.endswith("its liveness probe, due every 1 s, was not asked once.")
-
-
-def test_a_probe_that_is_asked_half_as_often_as_it_says_is_a_fail() -> None:
-    history = asked("FFSFFF", every_s=2.0, exit_s=12.3)
-    lines = [history.line_of(Kind.NOTED, number) for number in (0, 5)]
-    assert told(checked("probe-kill", history)) == [
-        f'FAIL: the liveness probe of "app" was asked every 2 s at most (history lines {lines[0]} and {lines[1]}); '
-        "every 1 s was due."
-    ]
-
-
-def test_a_probe_whose_answers_take_as_long_as_its_program_took_to_start_is_open() -> None:
-    """The container was created at 0.9 s, and its program began at 2.41 s."""
-    history = History(PROBED).lives("app", (1.0, 14.3, 143), journal=False)
-    history.lives("app", (2.4, 14.3, 143), runtime=False, status=False)
-    for number, answer in enumerate("FFSFFF"):
-        history.note(3.0 + number * 1.9, "app", 0, f"liveness.{number}", answer)
-    (sentence,) = told(checked("probe-kill", history.ends(30)))
-    assert sentence.startswith('INCONCLUSIVE: the liveness probe of "app" was asked every 1.9 s at most ')
-    assert sentence.endswith("Its program took 1.51 s to start, and an answer may take as long.")
-
-
-def test_a_probe_that_is_asked_seldom_by_a_kubelet_that_waits_for_a_cpu_is_open() -> None:
-    history = History(PROBED).lives("app", (1.0, 12.3, 143))
-    history.waited_us = history.kubelet_us = 600_000
-    for number, answer in enumerate("FFSFFF"):
-        history.note(2.0 + number * 2.0, "app", 0, f"liveness.{number}", answer)
-    for at_s in range(30):
-        history.control(at_s)
-    assert checked("probe-kill", history.ends(30)).outcome is Outcome.INCONCLUSIVE
-
-
-def test_a_probe_that_is_asked_in_its_period_once_is_not_asked_seldom() -> None:
-    history = History(PROBED).lives("app", (1.0, 11.3, 143))
-    for number, at_s in enumerate((2.0, 4.0, 6.0, 8.0, 10.0, 11.0)):
-        history.note(at_s, "app", 0, f"liveness.{number}", "FFSFFF"[number])
-    assert told(checked("probe-kill", history.ends(30))) == []
-
-
 def test_a_kill_without_grace_is_a_fail() -> None:
     history = History(PROBED).lives("app", (1.0, 4.2, 137))
     for number in range(3):
@@ -252,13 +209,4 @@ def test_a_container_that_ends_sooner_than_its_pre_stop_hook_is_a_fail() -> None
     assert told(checked("probe-kill", history)) == [
         'FAIL: "app" ended 0.3 s after failure 3 in a row of its liveness probe '
         f"(history lines {last} and {ended}); its preStop hook takes 1 s."
-    ]
-
-
-def test_a_liveness_probe_that_is_never_asked_behind_a_startup_probe_is_a_fail() -> None:
-    pod = scenario(app(probes=(Probe(kind=ProbeKind.STARTUP, pattern="FFS"), Probe(pattern="FFF"))))
-    history = asked("FFS", exit_s=None, of="startup", pod=pod)
-    begun = history.line_of(Kind.CREATED, channel=Channel.RUNTIME)
-    assert told(checked("probe-kill", history)) == [
-        f'FAIL: "app" ran for 26 s (history line {begun}) and its liveness probe, due every 1 s, was not asked once.'
     ]

@@ -1,0 +1,124 @@
+"""A probe is asked once in each of its periods, from the first one of a life on."""
+
+import pytest
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.pod import Probe, ProbeKind
+from crashloop.verdict import Outcome
+from sim.host import HOSTS, SLOW_HOSTS, HostModel
+from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.fault_scenarios import trials
+from suites.selftest.kit.histories import History
+from tools.trials import recordings_of, verdict_of
+
+LIVENESS = Probe(pattern="FFFFFF", failure_threshold=6)
+STARTUP = Probe(kind=ProbeKind.STARTUP, pattern="FFS")
+READINESS = Probe(kind=ProbeKind.READINESS)
+PROBE_41 = [each for each in trials() if each.requirement.id == "PROBE-41"]
+
+
+def asked(*at_s: float, probe: Probe = LIVENESS, before: tuple[Probe, ...] = (), ends_s: float = 30) -> History:
+    """A life from 1 s on whose probe is asked at these times; a startup probe before it has succeeded at 4 s."""
+    history = History(scenario(app(probes=(*before, probe)))).lives("app", (1.0, None, 0))
+    for number, answer in enumerate("FFS" if before else ""):
+        history.note(2.0 + number, "app", 0, f"startup.{number}", answer)
+    for number, each_s in enumerate(at_s):
+        history.note(each_s, "app", 0, f"{probe.kind}.{number}", probe.answer(number, each_s))
+    return history.ends(ends_s)
+
+
+def lines_of(history: History, *notes: int) -> list[int]:
+    return [history.line_of(Kind.NOTED, each) for each in notes]
+
+
+@pytest.mark.parametrize("probe", [LIVENESS, READINESS, STARTUP], ids=lambda each: each.kind)
+def test_accepts_a_probe_that_is_asked_once_a_period(probe: Probe) -> None:
+    assert told(checked("probe-period", asked(2.0, 3.0, 4.0, 5.0, 6.0, probe=probe))) == []
+
+
+@pytest.mark.parametrize("probe", [LIVENESS, READINESS], ids=lambda each: each.kind)
+def test_a_probe_that_is_asked_half_as_often_as_it_says_is_a_fail(probe: Probe) -> None:
+    history = asked(2.0, 4.0, 6.0, 8.0, 10.0, probe=probe)
+    first, last = lines_of(history, 0, 4)
+    assert told(checked("probe-period", history)) == [
+        f'FAIL: the {probe.kind} probe of "app" was asked every 2 s at most (history lines {first} and {last}); '
+        "every 1 s was due."
+    ]
+
+
+def test_a_probe_that_is_asked_seldom_in_each_of_several_lives_is_a_fail() -> None:
+    """Two questions that follow others in each life are too few by themselves."""
+    history = History(scenario(app(probes=(Probe(pattern="FFF"),))))
+    history.lives("app", (1.0, 9.2, 143), (10.0, 18.2, 143), (20.0, None, 0))
+    for life, begun_s in enumerate((1.0, 10.0)):
+        for number in range(3):
+            history.note(begun_s + 1 + 3 * number, "app", life, f"liveness.{number}", "F")
+    history.note(21.0, "app", 2, "liveness.0", "F")
+    (finding,) = told(checked("probe-period", history.ends(22)))
+    assert finding.startswith('FAIL: the liveness probe of "app" was asked every 3 s at most')
+
+
+def test_a_probe_that_is_asked_in_its_period_once_is_not_asked_seldom() -> None:
+    assert told(checked("probe-period", asked(2.0, 4.0, 6.0, 8.0, 10.0, 11.0))) == []
+
+
+def test_a_probe_whose_answers_take_as_long_as_its_program_took_to_start_is_open() -> None:
+    """The container was created at 0.9 s, and its program began at 2.41 s."""
+    history = History(scenario(app(probes=(LIVENESS,)))).lives("app", (1.0, 14.3, 143), journal=False)
+    history.lives("app", (2.4, 14.3, 143), runtime=False, status=False)
+    for number in range(6):
+        history.note(3.0 + number * 1.9, "app", 0, f"liveness.{number}", "F")
+    (sentence,) = told(checked("probe-period", history.ends(30)))
+    assert sentence.startswith('INCONCLUSIVE: the liveness probe of "app" was asked every 1.9 s at most ')
+    assert sentence.endswith("Its program took 1.51 s to start, and an answer may take as long.")
+
+
+def test_a_probe_that_is_asked_seldom_by_a_kubelet_that_waits_for_a_cpu_is_open() -> None:
+    history = History(scenario(app(probes=(LIVENESS,)))).lives("app", (1.0, 12.3, 143))
+    history.waited_us = history.kubelet_us = 600_000
+    for number in range(6):
+        history.note(2.0 + number * 2.0, "app", 0, f"liveness.{number}", "F")
+    for at_s in range(30):
+        history.control(at_s)
+    assert checked("probe-period", history.ends(30)).outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_probe_that_is_never_asked_is_a_fail() -> None:
+    history = asked()
+    begun = history.line_of(Kind.CREATED, channel=Channel.RUNTIME)
+    (finding,) = told(checked("probe-period", history))
+    assert finding.startswith(
+        f'FAIL: the liveness probe of instance 0 of "app" was not asked once within 28.99 s (history line {begun}); '
+    )
+
+
+def test_a_first_question_that_comes_late_is_a_fail() -> None:
+    history = asked(6.0, 7.0, 8.0, 9.0, 10.0)
+    begun, (first,) = history.line_of(Kind.CREATED, channel=Channel.RUNTIME), lines_of(history, 0)
+    (finding,) = told(checked("probe-period", history))
+    assert finding.startswith(
+        f'FAIL: the liveness probe of instance 0 of "app" was first asked after 4.99 s (history lines {begun} and {first}); '
+    )
+
+
+def test_a_first_question_that_is_as_late_as_later_ones_is_the_work_of_a_slow_node() -> None:
+    """Its commands take as long as that to start, sometimes."""
+    assert told(checked("probe-period", asked(6.0, 9.5, 10.0, 11.0, 12.0))) == []
+
+
+def test_a_first_question_waits_for_the_initial_delay() -> None:
+    delayed = Probe(pattern="FFFFFF", failure_threshold=6, initial_delay_s=5)
+    assert told(checked("probe-period", asked(7.0, 8.0, 9.0, 10.0, 11.0, probe=delayed))) == []
+
+
+def test_what_stands_behind_a_startup_probe_waits_for_its_success() -> None:
+    assert told(checked("probe-period", asked(7.0, 8.0, 9.0, 10.0, 11.0, before=(STARTUP,)))) == []
+    (finding,) = told(checked("probe-period", asked(before=(STARTUP,))))
+    assert finding.startswith('FAIL: the liveness probe of instance 0 of "app" was not asked once within 26 s')
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
+def test_no_host_makes_a_right_kubelet_ask_too_seldom(host: HostModel) -> None:
+    for each in PROBE_41:
+        found = verdict_of(each.requirement, each.scenario, *recordings_of(each.scenario, host=host))
+        assert found.outcome is not Outcome.FAIL, found.findings
