@@ -35,16 +35,15 @@ class _InitializedDue(NamedTuple):
 def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
     """Initialized MUST be True once the pod's init containers have succeeded and its sidecars have started, and from then on.
 
-    PodScheduled MUST be True beside it: a kubelet states pods of its node alone (kubelet_pods.go@v1.37.1 generateAPIPodStatus).
-    Judged of pods that have not ended and that nobody deletes.
+    Beside it, PodScheduled MUST be True, and startTime, and podIP while a container runs, MUST be given: a kubelet states pods
+    of its node alone (pkg/kubelet/kubelet_pods.go@v1.37.1 generateAPIPodStatus). Judged of pods that have not ended and that
+    nobody deletes.
     """
     after_restart = before = 0
     for pod in case.pods:
         first_true: StatusReport | None = None
         for status in (each for each in pod.statuses if each.initialized is not None and goes_on(each)):
-            if not status.scheduled:
-                said = f"a status does not say that {SCHEDULED} of the pod is True {at_lines([status.line])}"
-                yield fail(f"{said}; its kubelet has it.", status.line)
+            yield from _lacking(case, status)
             due = _initialized_due(case, pod, status, first_true)
             seen["statuses"] += 1
             before += not status.initialized
@@ -58,6 +57,18 @@ def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
             if status.initialized and first_true is None:
                 first_true = status
     seen.facts |= {"after_restart": after_restart, "before": before}
+
+
+def _lacking(case: Case, status: StatusReport) -> Iterator[Finding]:
+    """What a status of a kubelet leaves out of a pod; one that runs on without its sandbox may have no address."""
+    said = f"a status does not say {{}} {at_lines([status.line])}"
+    if not status.scheduled:
+        yield fail(f"{said.format(f'that {SCHEDULED} of the pod is True')}; its kubelet has it.", status.line)
+    if status.started_ns is None:
+        yield fail(f"{said.format('since when the pod is on its node')}; its kubelet knows that.", status.line)
+    runs = any(each.state.kind == "running" for each in status.containers.values())
+    if runs and not status.address and not next(iter(case.sandbox_kills_ns), None):
+        yield fail(f"{said.format('which address the pod has')}; a container of it runs.", status.line)
 
 
 def _initialized_due(

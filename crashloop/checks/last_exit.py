@@ -51,6 +51,7 @@ def check_last_exit(case: Case, seen: Seen) -> Iterator[Finding]:
     """
     containers = [(pod, spec) for pod in case.pods for spec in case.scenario.pod.containers]
     findings = [each for pod, spec in containers for each in _of_container(case, pod, spec, seen)]
+    findings += [each for pod, spec in containers for each in _left_out(case, pod, spec)]
     first = {each.outcome: each for each in reversed(findings)}
     yield from worst_first(first.values())
 
@@ -89,6 +90,21 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
         if is_running and present.ordinal > 0:
             seen["last_exits_shown"] += 1
             yield from _previous(case, statement, present, instances, hidden)
+
+
+def _left_out(case: Case, pod: PodHistory, spec: Container) -> Iterator[Finding]:
+    """The first status that says nothing of a container; an ephemeral one is added once the pod is there, and may come late."""
+    begun_ns = next((each.begun_ns for each in pod.instances(spec.name) if each.begun_ns is not None), None)
+    for status in pod.statuses:
+        if not status.containers or spec.name in status.containers:
+            continue
+        if spec.kind is ContainerKind.EPHEMERAL and (
+            begun_ns is None or status.t_ns <= begun_ns + may_lag_ns(case, begun_ns, status.t_ns)
+        ):
+            continue
+        sentence = f'a status says nothing of "{spec.name}" {at_lines([status.line])}; its pod has that container.'
+        yield fail(sentence, status.line)
+        return
 
 
 def _unlike_itself(statement: Statement) -> Iterator[Finding]:

@@ -5,9 +5,10 @@ most is judged within one status, and no delay on its way matters:
 
 - `ready` of a container without a readiness probe waits for nothing but a startup probe:
   pkg/kubelet/prober/prober_manager.go@v1.37.1 UpdatePodStatus.
-- Ready may be False on its own: a readiness gate, or a controller that misses the node. Ready and ContainersReady are False as
-  soon as a pod fails, while its containers are still ended: the phase follows them (pkg/kubelet/status/status_manager.go@v1.37.1
-  mergePodStatus). What a pod's end makes of its containers is written over its last status as well (TerminatePod).
+- Ready may be False on its own: a controller misses the node, or a pod of a user has a readiness gate. Ready and ContainersReady
+  are False as soon as a pod fails, while its containers are still ended: the phase follows them
+  (pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus). What a pod's end makes of its containers is written over its last
+  status as well (TerminatePod).
 - A success of a startup probe is written into the last status that was made, without `ready` and the conditions, which the next
   one has (pkg/kubelet/status/status_manager.go@v1.37.1 SetContainerStartup).
 
@@ -33,6 +34,7 @@ from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, successes_left
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
+from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
 from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart_all import Replacement, replacements
@@ -61,7 +63,7 @@ def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
                 if status.ready_since_ns is None:
                     said = f"a status gives no lastTransitionTime of {CONTAINERS_READY} {at_lines([status.line])}"
                     yield fail(f"{said}; its kubelet knows since when it is so.", status.line)
-                yield from _wrong_conditions(status, asked)
+                yield from _wrong_conditions(case, status, asked)
             elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
                 said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
                 yield fail(f"{said}; it has ended.", status.line)
@@ -130,8 +132,22 @@ def _unready_ns(before: StatusReport, after: StatusReport, asked: list[Container
     return min(ends, default=None)
 
 
-def _wrong_conditions(status: StatusReport, asked: list[Container]) -> Iterator[Finding]:
+UNREACHED_NS = 60_000_000_000
+"""A controller says of a pod that it is not ready once its node has not renewed its lease for 40 s, by default:
+pkg/controller/nodelifecycle/node_lifecycle_controller.go@v1.37.1."""
+
+
+def _wrong_conditions(case: Case, status: StatusReport, asked: list[Container]) -> Iterator[Finding]:
     """A condition of one status that contradicts its container statuses."""
+    ours = all(each.program.known for each in asked)  # others may have readiness gates
+    if status.containers_ready and status.ready is False and ours and not case.scenario.is_disturbed:
+        said = f"a status says that {READY} of the pod is False {at_lines([status.line])}"
+        from_ns = max(case.recording.begin_ns, status.t_ns - UNREACHED_NS)
+        unreached = excuse(case, (from_ns, status.t_ns), 0.0, UNREACHED_NS / 2e9)
+        doubt = unreached and "Its node may not have renewed its lease"
+        yield fail_unless(
+            doubt, f"{said}; {CONTAINERS_READY} is True, and no readiness gate asks for more.", status.line
+        )
     unready = len(asked) - sum(status.containers[each.name].ready for each in asked if each.name in status.containers)
     some = f"{count(unready, 'container')} of it {'is' if unready == 1 else 'are'} not"
     for condition, stated in ((CONTAINERS_READY, status.containers_ready), (READY, status.ready)):

@@ -70,9 +70,13 @@ def test_containers_that_are_ready_and_not_said_to_be_are_a_fail() -> None:
     ]
 
 
-def test_a_pod_may_be_not_ready_for_another_reason_than_its_containers() -> None:
+def test_a_pod_that_is_not_ready_though_all_its_containers_are_is_a_fail() -> None:
     history = said(sidecar=True, app=True, containers_ready="True", ready="False")
-    assert told(checked("ready-conditions", history)) == []
+    line = history.line_of(Kind.STATUS, 0)
+    assert told(checked("ready-conditions", history)) == [
+        f"FAIL: a status says that Ready of the pod is False (history line {line}); "
+        "ContainersReady is True, and no readiness gate asks for more."
+    ]
 
 
 def test_a_condition_that_does_not_say_since_when_it_is_so_is_a_fail() -> None:

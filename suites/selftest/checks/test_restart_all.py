@@ -101,12 +101,15 @@ def test_a_shown_exit_code_keeps_the_promise_and_contradicts_the_deviation() -> 
 
 def test_what_else_a_slow_api_server_leaves_open_is_not_the_deviations() -> None:
     """No status says that the source has ended until 15 s after its exit; then it runs again, with a hidden exit code."""
-    history = History(RESTART_ALL).lives("setup", (0.5, 1.5, 0), (6.5, 7.5, 0), phase="Pending")
+    history = History(RESTART_ALL).lives("setup", (0.5, 1.5, 0), (6.5, 7.5, 0), status=False)
     history.lives("source", (2.0, 5.0, 42), (8.0, None, 0), status=False)
     history.lives("neighbour", (2.1, 6.0, 137), (8.1, None, 0), status=False)
-    history.status(2.5, {"source": history.running("source", 0, 2.0)})
-    last = {"terminated": {"exitCode": 137, "reason": "RestartingAllContainers"}}
-    history.status(20.0, {"source": {**history.running("source", 1, 8.0), "lastState": last}})
+    first = {"source": history.running("source", 0, 2.0), "neighbour": history.running("neighbour", 0, 2.1)}
+    history.status(2.5, first | {"setup": history.exited("setup", 0, 0.5, 1.5, 0)})
+    last = {"lastState": {"terminated": {"exitCode": 137, "reason": "RestartingAllContainers"}}}
+    again = {"source": history.running("source", 1, 8.0), "neighbour": history.running("neighbour", 1, 8.1)}
+    again["setup"] = history.exited("setup", 1, 6.5, 7.5, 0)
+    history.status(20.0, {name: each | last for name, each in again.items()})
     verdict = judge(question(history.ends(40), "last-exit", name="RULES-22"), load_deviations())
     assert (verdict.outcome, verdict.deviation) == (Outcome.INCONCLUSIVE, None)
     open_, doubt = verdict.findings

@@ -39,6 +39,9 @@ def ns(seconds: float) -> int:
     return ZERO_NS + round(seconds * 1e9)
 
 
+NOT_STARTED: dict[str, Any] = {"waiting": {"reason": "ContainerCreating"}}
+
+
 class History:
     """Events under construction. Methods return the history, so that they chain."""
 
@@ -211,11 +214,16 @@ class History:
         self._states |= containers
         of_kind: dict[str, list[dict[str, Any]]] = {"containerStatuses": [], "initContainerStatuses": []}
         assert isinstance(self.scenario, PodScenario)
-        for name, state in self._states.items():
+        listed = {each.name for each in self.scenario.pod.containers if each.kind is not ContainerKind.EPHEMERAL}
+        yet_to_start = (
+            {name: {"name": name, "restartCount": 0, "state": NOT_STARTED} for name in listed} if containers else {}
+        )
+        for name, state in (yet_to_start | self._states).items():
             init = self.scenario.pod.container(name).kind is ContainerKind.INIT
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
         if "conditions" in more:
             more["conditions"] = [{"type": "PodScheduled", "status": "True"}, *more["conditions"]]
+            more = {"startTime": stamp(0), "podIP": "10.0.0.1"} | more
         data = {
             "resource_version": "1",
             "status": {"phase": phase, "reason": reason, "observedGeneration": 1} | of_kind | more,
