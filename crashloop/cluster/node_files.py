@@ -76,6 +76,8 @@ class NodeLayout:
 CONTAINERD_1, CONTAINERD_2 = 2, 3
 """Versions of the configuration file of containerd 1.7 and 2."""
 
+SNAPSHOTTER = "overlayfs"
+
 _UNUSED_PLUGINS = (
     "io.containerd.image-verifier.v1.bindir",
     "io.containerd.internal.v1.tracing",
@@ -122,7 +124,7 @@ def _plugins_of_2(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plug
   no_sync = true
 
 [plugins."io.containerd.cri.v1.images"]
-  snapshotter = "overlayfs"
+  snapshotter = "{SNAPSHOTTER}"
 
 [plugins."io.containerd.cri.v1.images".registry]
   config_path = {_toml_string(layout.registries)}
@@ -147,7 +149,7 @@ def _plugins_of_1(layout: NodeLayout, *, sandbox_image: str, runc: str, cni_plug
   sandbox_image = {_toml_string(sandbox_image)}
 {_CRI_OPTIONS}
 [plugins."{cri}".containerd]
-  snapshotter = "overlayfs"
+  snapshotter = "{SNAPSHOTTER}"
 
 {_runc_options(cri, runc)}
 [plugins."{cri}".registry]

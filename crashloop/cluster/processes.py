@@ -175,6 +175,9 @@ _HANDED_ON = (
 """How names of variables begin that a cluster's processes get. Others would be theirs by accident: a proxy, settings of the
 user's own etcd or containerd (ETCD_NAME, CONTAINERD_NAMESPACE), the socket of the service that crashloop runs in."""
 
+_UMASK = 0o022
+"""As systemd gives it to services. containerd makes an image's root folder by it, and a container's user has to enter that."""
+
 _CHILDREN: dict[int, "subprocess.Popen[bytes]"] = {}
 """Children of this process; kept for as long as it lives, since a kept cluster's daemons outlive their cluster object."""
 
@@ -234,6 +237,7 @@ class Starter:
                 stderr=stderr,
                 cwd=self._state,
                 env=environment,
+                umask=_UMASK,
                 start_new_session=True,
             )
         except OSError as error:

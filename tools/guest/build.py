@@ -20,6 +20,7 @@ from tools.guest.recipe import (
     image_name,
     kernel_name,
     mirror_of,
+    without_spinning,
 )
 
 CHECKOUT = Path(__file__).parents[2]
@@ -43,6 +44,8 @@ def kernel(cache_dir: Path, progress: Progress) -> Path:
             with progress.step(f"sources {SOURCE}"):
                 _unpack_sources(work)
             with progress.step("kernel of the guest"):
+                locks = work / "kernel" / "Kconfig.locks"
+                locks.write_text(without_spinning(locks.read_text()))
                 make = ["make", "--silent", "ARCH=um", "O=B"]
                 (work / "B").mkdir()
                 merge: list[str | Path] = ["scripts/kconfig/merge_config.sh", "-O", "B", "B/.config", FRAGMENT]

@@ -60,10 +60,10 @@ OF_OTHERS = (
     "/run/udev",
     "/sys",
     "/var/log",
-    "/var/tmp/bytecode",
     "/var/lib/systemd",
 )
-"""Folders that systemd, the kernel or Python fill at any time; PLACES are the host's."""
+"""Folders that systemd or the kernel fill at any time; PLACES are the host's, and Python writes BYTECODE."""
+BYTECODE = "__pycache__"
 
 
 def main() -> None:
@@ -155,7 +155,7 @@ def _files() -> Iterator[str]:
     """Names, modes, owners and targets, of regular files also the size."""
     apart = (*OF_OTHERS, *(f"/{place}" for place in PLACES))
     for folder, folders, names in os.walk("/"):
-        folders[:] = [each for each in folders if str(Path(folder, each)) not in apart]
+        folders[:] = [each for each in folders if each != BYTECODE and str(Path(folder, each)) not in apart]
         for path in (Path(folder, each) for each in (*folders, *names)):
             try:
                 seen = path.lstat()

@@ -20,7 +20,14 @@ from crashloop.cluster.kubelets import (
 from crashloop.cluster.local.cgroups import PARENT
 from crashloop.cluster.local.credentials import CertificatePlan, kubeconfig
 from crashloop.cluster.local.plan import Blueprint, FilePlan, LinkPlan, NodePlan, ProcessPlan
-from crashloop.cluster.node_files import CONTAINERD_1, NodeLayout, cni_conflist, containerd_toml, hosts_toml
+from crashloop.cluster.node_files import (
+    CONTAINERD_1,
+    SNAPSHOTTER,
+    NodeLayout,
+    cni_conflist,
+    containerd_toml,
+    hosts_toml,
+)
 from crashloop.cluster.processes import KUBELET
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
@@ -175,9 +182,9 @@ def _runtime_toml(blueprint: Blueprint, layout: NodeLayout) -> str:
 
 
 def _import_images(blueprint: Blueprint, runtime_socket: Path) -> tuple[str, ...]:
-    """The command that gives a node the images of an archive, which comes last."""
-    address = f"--address={runtime_socket}"
-    return (blueprint.programs.ctr, address, "--namespace=k8s.io", "images", "import", blueprint.images.archive)
+    """The command that gives a node the images of an archive, which comes last. Its options outdo CONTAINERD_* of the user's."""
+    runtime = (blueprint.programs.ctr, f"--address={runtime_socket}", "--namespace=k8s.io")
+    return (*runtime, "images", "import", f"--snapshotter={SNAPSHOTTER}", blueprint.images.archive)
 
 
 def with_runtime(blueprint: Blueprint, profile: KubeletProfile, settings: Settings, progress: Progress) -> Blueprint:

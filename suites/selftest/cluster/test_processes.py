@@ -1,6 +1,8 @@
 """Processes of a cluster are found by their mark, told from later ones with the same id, and ended for good."""
 
+import os
 import signal
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +43,16 @@ def test_a_process_is_found_by_its_mark_and_so_is_what_it_starts(starter: Starte
     assert marked_processes(tmp_path, "another") == set()
     assert marked_processes(tmp_path / "longer") == set()
     assert marked_processes(tmp_path.parent) == set()
+
+
+def test_a_process_makes_folders_that_users_of_containers_may_enter(starter: Starter, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        daemon = starter.start(("mkdir", str(tmp_path / "made")), node="one", log=tmp_path / "log")
+    finally:
+        os.umask(before)
+    wait_gone(daemon, describe="mkdir")
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o755
 
 
 def test_a_process_of_another_start_time_is_not_ours(starter: Starter, tmp_path: Path) -> None:

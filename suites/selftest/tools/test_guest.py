@@ -1,8 +1,13 @@
 """The modern host in User-mode Linux: what it is built from, and how its run is judged. Whether it boots, only a run shows."""
 
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
+import yaml
+
+from crashloop.spec.profile import node_name
 from tools.guest.inside import main
 from tools.guest.recipe import (
     FRAGMENT,
@@ -15,6 +20,7 @@ from tools.guest.recipe import (
     kernel_command,
     mirror_of,
     verdict,
+    without_spinning,
 )
 
 PASSED = [Ended(step.name, 0, 1.0) for step in STEPS]
@@ -85,6 +91,23 @@ def test_the_kernel_has_what_the_provider_local_needs() -> None:
     options = FRAGMENT.read_text().splitlines()
     needed = ("CPUSETS", "MEMCG", "PSI", "CGROUP_PIDS", "OVERLAY_FS", "VETH", "BRIDGE", "HOSTFS", "SMP")
     assert [name for name in needed if f"CONFIG_{name}=y" not in options] == []
+
+
+def test_mutexes_and_semaphores_of_the_kernel_do_not_spin_and_sources_without_them_are_refused() -> None:
+    kind = "config {}_SPIN_ON_OWNER\n{}def_bool {}\n{}depends on SMP\n"
+    sources = kind.format("MUTEX", "\t", "y", "\t") + kind.format("RWSEM", "       ", "y", "       ")
+    assert without_spinning(sources) == (
+        kind.format("MUTEX", "\t", "n", "\t") + kind.format("RWSEM", "       ", "n", "       ")
+    )
+    with pytest.raises(ValueError, match="1 options match"):
+        without_spinning(kind.format("MUTEX", "\t", "y", "\t"))
+
+
+def test_loads_run_on_the_nodes_that_are_up() -> None:
+    words = next(step.command.split() for step in STEPS if step.name == "up")
+    up = {node_name(name): name for option, name in pairwise(words) if option == "--profile"}
+    loads = yaml.safe_load((FRAGMENT.parent / "loads.yaml").read_text())
+    assert {node["name"]: node["profile"] for node in loads["nodes"]} == up
 
 
 def test_the_unit_starts_a_script_of_the_image_that_the_shell_understands() -> None:
