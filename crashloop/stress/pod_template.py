@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from crashloop.kubelet_files import form_of_a_pod
+from crashloop.kubelet_files import Form, form_of_a_pod
 from crashloop.model.gates import kubelet_api
 from crashloop.spec.pod import (
     LABEL,
@@ -27,6 +27,7 @@ from crashloop.spec.pod import (
     killed_after_s,
 )
 from crashloop.spec.program import THEIRS
+from crashloop.spec.version import RELEASES
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
@@ -149,7 +150,7 @@ def _pulls_always(policy: object, image: str) -> bool:
 def faults_of(template: PodTemplate) -> Iterator[str]:
     """What a load cannot take of a template, one sentence per fault."""
     form = form_of_a_pod(template.spec)
-    yield from _unknown(form.dropped)
+    yield from unknown_fields(form)
     try:
         pod = template.pod
     except ValueError as error:
@@ -160,12 +161,14 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
 
-def _unknown(dropped: Iterable[str]) -> Iterator[str]:
-    """Fields that the API server would drop, so that the load ran without them."""
+def unknown_fields(form: Form) -> Iterator[str]:
+    """A sentence for each field of a PodSpec that the API server would drop, so that its pod ran without it."""
     known = {field for fields in kubelet_api().fields_of_a_pod().values() for field in fields}
-    for place in dropped:
-        near = get_close_matches(place.rpartition(".")[2], known, 1, 0.8)
-        yield f"{place} is no field of Kubernetes{f'; did you mean {near[0]}?' if near else '.'}"
+    newest = ".".join(map(str, RELEASES[-1]))
+    for place in form.dropped:
+        name = place.rpartition(".")[2]
+        near = get_close_matches(name, known - {name}, 1, 0.8)
+        yield f"{place} is no field of Kubernetes {newest}{f'; did you mean {near[0]}?' if near else '.'}"
 
 
 _QUANTITY = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
@@ -287,7 +290,7 @@ class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
 def _read(spec: dict[str, Any]) -> _PodSpec:
     """Raises ValueError."""
     try:
-        read = msgspec.convert(spec, _PodSpec)
+        read = msgspec.convert(_without_nulls(spec), _PodSpec)
     except msgspec.ValidationError as error:
         raise ValueError(in_words(error, "spec")) from error
     if not read.containers:
@@ -297,6 +300,13 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
         hint = _RENDER if "{{" in wrong else ""
         raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
+
+
+def _without_nulls(value: Any) -> Any:
+    """A field that is null is one that is not given, as for every API server."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _container(read: _Container, kind: ContainerKind) -> Container:

@@ -131,23 +131,23 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
         ([{"kind": "Pod", "spec": {"containers": POD["containers"] * 2}}], "container names are not unique"),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRule=[])}],
-            "spec.containers[0].restartPolicyRule is no field of Kubernetes; did you mean restartPolicyRules?",
+            "spec.containers[0].restartPolicyRule is no field of Kubernetes 1.37; did you mean restartPolicyRules?",
         ),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "exitCode": {}}])}],
-            "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes; did you mean exitCodes?",
+            "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes 1.37; did you mean exitCodes?",
         ),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "onExit": {}}])}],
-            "spec.containers[0].restartPolicyRules[0].onExit is no field of Kubernetes.",
+            "spec.containers[0].restartPolicyRules[0].onExit is no field of Kubernetes 1.37.",
         ),
         (
             [{"kind": "Pod", "spec": spec(livenessProbe={"exec": {"command": ["a"]}, "failureTreshold": 1})}],
-            "spec.containers[0].livenessProbe.failureTreshold is no field of Kubernetes; did you mean failureThreshold?",
+            "spec.containers[0].livenessProbe.failureTreshold is no field of Kubernetes 1.37; did you mean failureThreshold?",
         ),
         (
             [{"kind": "Pod", "spec": spec(comand=["a"])}],
-            "spec.containers[0].comand is no field of Kubernetes; did you mean",
+            "spec.containers[0].comand is no field of Kubernetes 1.37; did you mean",
         ),
         (
             [{"kind": "Pod", "spec": spec(command="a")}],
