@@ -5,8 +5,7 @@ and how its containers exit, only the runtime says. From the spec follow their r
 probe or a hook may have had one of them killed.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,18 +27,17 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
+from crashloop.stress.pod_faults import RENDER, invalid
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
-_PLACES = (
-    ("spec", "template"),
-    ("spec", "jobTemplate", "spec", "template"),
-    ("spec", "leaderWorkerTemplate", "leaderTemplate"),
-    ("spec", "leaderWorkerTemplate", "workerTemplate"),
-    ("template",),
+_TAKEN = (
+    "a Pod, or an object with a pod template, such as a Deployment, Job, CronJob, JobSet, RayCluster, or a PyTorchJob "
+    "with restartPolicy; of another object, a pod that it made, as `kubectl get pod -o yaml` prints it"
 )
-"""Where a template is: in a Deployment, Job or the like, in a CronJob, in a LeaderWorkerSet, in a PodTemplate."""
+_OF_KNATIVE = ("containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds", "idleTimeoutSeconds")
+"""Fields beside those of a PodSpec in a Service of serving.knative.dev, which its controller takes out."""
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
 
@@ -96,8 +94,8 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
         kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"
         how = f" Choose one: {file}#{found[-1][0]}." if found else ""
         raise ValueError(
-            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); expected one: a Pod, a "
-            f"PodTemplate or an object with spec.template.{how}"
+            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); expected one: "
+            f"{_TAKEN}.{how}"
         )
     (pod,) = fitting
     metadata = pod.get("metadata") or {}
@@ -156,7 +154,7 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
     except ValueError as error:
         yield f"{error}."
         return
-    yield from (f"{each}." for each in form.refused or _invalid(template.spec))
+    yield from (f"{each}." for each in form.refused or invalid(template.spec))
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
@@ -171,73 +169,55 @@ def unknown_fields(form: Form) -> Iterator[str]:
         yield f"{place} is no field of Kubernetes {newest}{f'; did you mean {near[0]}?' if near else '.'}"
 
 
-_QUANTITY = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
-"""k8s.io/apimachinery/pkg/api/resource, without those below 0."""
-_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
-_MOST_RULES = 20
-
-
-def _invalid(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Values of the right type that the API server refuses most often: pkg/apis/core/validation/validation.go@v1.37.1."""
-    grace_s = spec.get("terminationGracePeriodSeconds")
-    if grace_s is not None and grace_s < 0:
-        yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
-    for field in ("initContainers", "containers"):
-        for number, each in enumerate(spec.get(field) or ()):
-            yield from (f"spec.{field}[{number}].{fault}" for fault in _invalid_in(each))
-
-
-def _invalid_in(container: Mapping[str, Any]) -> Iterator[str]:
-    image, rules = container.get("image"), container.get("restartPolicyRules") or ()
-    if not image or re.search(r"[\s{}]", image):
-        yield f"image is {image!r}, which is no image{_RENDER if '{{' in str(image) else ''}"
-    for kind in ("limits", "requests"):
-        for name, value in ((container.get("resources") or {}).get(kind) or {}).items():
-            if not _QUANTITY.fullmatch(str(value)):
-                yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
-    for name in ("livenessProbe", "startupProbe", "readinessProbe"):
-        probe = container.get(name) or {}
-        if probe and len(probe.keys() & set(_HANDLERS)) != 1:
-            yield f"{name} has to have one of {', '.join(_HANDLERS)}"
-        yield from (
-            f"{name}.{key} is {value}; 0 or more is valid" for key, value in probe.items() if _is_negative(value)
-        )
-    if rules and not container.get("restartPolicy"):
-        yield "restartPolicy is missing; restartPolicyRules need it beside them"
-    if len(rules) > _MOST_RULES:
-        yield f"restartPolicyRules has {len(rules)} rules; {_MOST_RULES} at most are valid"
-
-
-def _is_negative(value: Any) -> bool:
-    return isinstance(value, int) and value < 0
-
-
-_RENDER = "; render the template first"
-
-
 def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The pods of an object, each with `spec` and named as kind and name; a JobSet has one for each of its jobs."""
+    """The pod of a Pod, or the pod templates of another object wherever they are, by names such as Deployment/web.
+
+    Of several each has the name of what it is the template of: JobSet/a/worker, PyTorchJob/a/Master, RayCluster/a/headGroupSpec.
+    """
     metadata = document.get("metadata")
     name = f"{document.get('kind', 'object')}/{metadata.get('name', '?') if isinstance(metadata, dict) else '?'}"
-    jobs = (_at(document, ("spec",)) or {}).get("replicatedJobs")
     if document.get("kind") == "Pod":
-        places: dict[str, Any] = {name: document}
-    elif isinstance(jobs, list):
-        places = {f"{name}/{each.get('name', '?')}": each.get("template") for each in jobs if isinstance(each, dict)}
-        places = {job: _at(each or {}, ("spec", "template")) for job, each in places.items()}
-    else:
-        found = {place: each for place in _PLACES if (each := _at(document, place)) is not None}
-        places = {f"{name}/{place[-1]}" if len(found) > 1 else name: each for place, each in found.items()}
-    yield from (
-        (each, pod) for each, pod in places.items() if isinstance(pod, dict) and isinstance(pod.get("spec"), dict)
-    )
+        if isinstance(document.get("spec"), dict):
+            yield name, document
+        return
+    group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    found = [
+        (place, pod)
+        for place, pod in _templates(document, ())
+        if not place or group in _AS_THEY_ARE or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
+    ]
+    for place, pod in found:
+        several = len(found) > 1 or "replicatedJobs" in place
+        yield "/".join((name, *place[-1:])) if several and place else name, pod
 
 
-def _at(document: Mapping[str, Any], place: tuple[str, ...]) -> dict[str, Any] | None:
-    found: Any = document
-    for name in place:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else None
+_AS_THEY_ARE = frozenset(
+    {"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "ray.io", "template.openshift.io"}
+)
+"""API groups whose controllers make pods with the restart policy of their templates; others have to state one."""
+_REPLACED = frozenset({"sparkoperator.k8s.io", "flink.apache.org"})
+"""API groups whose pods have the restart policy that the program wants, whatever a template says."""
+_BETWEEN = frozenset({"spec", "template", "jobTemplate"})
+"""Names on the way to a template that tell nothing about it."""
+
+
+def _templates(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """What has a PodSpec, with the names on the way to it."""
+    spec = value.get("spec") if isinstance(value, dict) else None
+    if isinstance(spec, dict) and "containers" in spec:
+        yield place, {**value, "spec": {key: each for key, each in spec.items() if key not in _OF_KNATIVE}}
+    elif isinstance(value, dict):
+        policy = value.get("restartPolicy")
+        for key, each in value.items():
+            if key == "template" and policy and isinstance(each, dict) and isinstance(each.get("spec"), dict):
+                # A replica of Kubeflow has the policy of its template; ExitCode is kept by its controller, with new pods.
+                each = {**each, "spec": each["spec"] | {"restartPolicy": "Never" if policy == "ExitCode" else policy}}
+            if key != "status":
+                yield from _templates(each, place if key in _BETWEEN else (*place, key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            about = each if isinstance(each, dict) else {}
+            yield from _templates(each, (*place, str(about.get("name") or about.get("groupName") or number)))
 
 
 class _ExitCodes(msgspec.Struct, frozen=True):
@@ -297,7 +277,7 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
         raise ValueError("its pod spec has no containers")
     wrong = next((each.name for each in read.all_containers if not LABEL.fullmatch(each.name)), None)
     if wrong is not None:
-        hint = _RENDER if "{{" in wrong else ""
+        hint = RENDER if "{{" in wrong else ""
         raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
 

@@ -31,10 +31,13 @@ class Evidence(NamedTuple):
 
 def read_text(text: str, subject: str) -> Evidence:
     """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
-    found = evidence_of(documents(text, is_strict=True))
+    read = documents(text, is_strict=True)
+    found = evidence_of(read)
     if not found.pods:
+        kinds = ", ".join(dict.fromkeys(str(each["kind"]) for each in _objects(read) if each.get("kind")))
         raise UsageError(
-            f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template, as "
+            f"{subject}: no pod in it{f' ({kinds[:100]})' if kinds else ''}; "
+            "expected a Pod, a list of pods, or an object with a pod template, as "
             "`kubectl get -o yaml` and `-o json` print them."
         )
     return found
