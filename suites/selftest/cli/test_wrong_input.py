@@ -260,7 +260,7 @@ def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
     ("text", "said"),
     [
         ("", "it is empty; expected a KubeletConfiguration ("),
-        ("[]", "it is no mapping; expected a KubeletConfiguration ("),
+        ("[]", "it is a list; expected a KubeletConfiguration ("),
         ("a: [", "it is neither JSON nor YAML: "),
     ],
     ids=["empty", "list", "no YAML"],
