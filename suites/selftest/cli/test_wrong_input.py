@@ -95,6 +95,27 @@ def test_wrong_usage_that_nobody_can_be_told_is_no_verdict() -> None:
     assert subprocess.run(["bash", "-c", command], check=False).returncode == ExitCode.USAGE
 
 
+_INTERRUPTED_BY_AN_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.{handler})
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "crashloop.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["crashloop", "--version"]
+from crashloop.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", ExitCode.INTERRUPTED), ("SIG_IGN", ExitCode.OK)])
+def test_an_interrupt_while_it_imports_shows_no_traceback(handler: str, code: int) -> None:
+    program = _INTERRUPTED_BY_AN_IMPORT.format(handler=handler)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
 def test_a_folder_that_was_removed_under_a_command_is_named() -> None:
     command = f'd=$(mktemp -d); cd "$d"; rmdir "$d"; {shlex.join(as_process("run", "--dry-run"))}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
