@@ -268,7 +268,15 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("run", "--requirement", "CAP"), "it is a topic: --topic CAP."),
         (("run", "--requirement", "CAP-3,CAP-4"), "give --requirement once for each name."),
         (("report", "a" * 5000), "it cannot be read (File name too long)."),
-        (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
+        (
+            ("predict", "--life", "1000h"),
+            "--life '1000h': expected 300s at most; of a container that runs longer, a kubelet",
+        ),
+        (("predict", "--life", "595s", "--max", "10s", "--from", "10s"), "--life '595s': expected 590s at most"),
+        (
+            ("predict", "--kubernetes-version", "1.34.0", "--max", "2s"),
+            "a maximum of 2 s on Kubernetes 1.34.0: kubelets before 1.35 look every 10 to 15 s, however short the delay.",
+        ),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
         (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),
     ],
