@@ -68,7 +68,7 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
     yield from _twice(container.get("volumeMounts") or (), "mountPath", "volumeMounts")
     for number, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") not in volumes:
-            yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume"
+            yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume, and no claim is made for it"
     for number, variable in enumerate(container.get("env") or ()):
         if not variable.get("name"):
             yield f"env[{number}].name is missing"
@@ -85,7 +85,7 @@ def _resources(resources: Json) -> Iterator[str]:
     amounts: dict[tuple[str, str], Fraction] = {}
     for kind in ("limits", "requests"):
         for name, value in (resources.get(kind) or {}).items():
-            amount = amount_of(value)
+            amount = amount_of(0 if value is None else value)
             if amount is None:
                 yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
                 continue

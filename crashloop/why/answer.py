@@ -169,7 +169,7 @@ def answer_of(pod: Json, setting: Setting, events: Iterable[Json]) -> tuple[Cont
     Raises UsageError for an object that is no pod, and TooOld for a release that the model does not cover.
     """
     try:
-        read = msgspec.convert(pod, _Pod)
+        read = msgspec.convert({field: value for field, value in pod.items() if value is not None}, _Pod)
         planned = PodTemplate(file="", spec=pod["spec"]).pod
     except (msgspec.ValidationError, ValueError) as error:
         why = "; ".join((in_words(error), *_unknown_fields(pod.get("spec")))).rstrip(".?")

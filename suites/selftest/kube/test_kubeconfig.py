@@ -122,7 +122,7 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
             "its cluster has no server.",
         ),
     ],
-    ids=["list", "other", "no YAML", "entry", "nothing current", "another current", "kind", "version", "cluster missing", "no server"],
+    ids=["list", "other", "no YAML", "entry", "nothing current", "other current", "kind", "version", "no cluster", "no server"],
 )  # fmt: skip
 def test_another_file_is_no_kubeconfig(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "config"

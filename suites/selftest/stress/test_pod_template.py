@@ -219,7 +219,7 @@ def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents
         ({"resources": {"limits": {"mem": "1"}}}, "resources.limits.mem is no resource"),
         (
             {"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
-            "volumeMounts[0].name is 'v'; the pod has no such volume",
+            "volumeMounts[0].name is 'v'; the pod has no such volume, and",
         ),
         ({"ports": [{"containerPort": 70000}]}, "ports[0].containerPort is 70000"),
         (
@@ -246,6 +246,7 @@ def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made
         {"image": "reg.example:5000/a/b__c:v1.0-x"},
         {"livenessProbe": {"httpGet": {"port": "http"}, "successThreshold": 1}},
         {"lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
+        {"resources": {"requests": {"cpu": None}, "limits": None}},
     ],
     ids=str,
 )

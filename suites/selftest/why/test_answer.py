@@ -334,6 +334,7 @@ def test_a_misspelt_field_is_named_where_the_right_one_is_missing() -> None:
 
 
 def test_a_field_that_is_null_is_not_given() -> None:
+    assert len(answer_of(pod() | {"metadata": None, "status": None}, SETTING, ())) == 1
     probe = PROBE | {"periodSeconds": None, "failureThreshold": 0}
     assert answer(pod(livenessProbe=probe, restartPolicyRules=None)).delay_s == 40.0
 
