@@ -192,7 +192,8 @@ def evaluated(
         said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
     pods: dict[str, int] = {}
-    for name, what, number, value in _GOT.findall(said):
+    for quoted, what, number, value in _GOT.findall(said):
+        name = json.loads(f'"{quoted}"')
         if what == "pods":
             pods[name] = int(float(value))
         else:
