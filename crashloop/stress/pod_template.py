@@ -92,10 +92,9 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
     fitting = [pod for name, pod in found if chosen in ("", name)]
     if len(fitting) != 1:
         kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"
-        how = f" Choose one: {file}#{found[-1][0]}." if found else ""
+        expected = f"expected one. Choose it: {file}#{found[-1][0]}" if found else f"expected one: {_TAKEN}"
         raise ValueError(
-            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); expected one: "
-            f"{_TAKEN}.{how}"
+            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); {expected}."
         )
     (pod,) = fitting
     metadata = pod.get("metadata") or {}

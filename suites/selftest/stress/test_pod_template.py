@@ -432,7 +432,7 @@ def test_one_of_several_is_chosen_by_its_kind_and_name(tmp_path: Path) -> None:
     assert own(load_stress_profile(path)).labels == {"app": "b"}
     path.write_text(PROFILE)
     assert "2 pods in it (Deployment/a, Deployment/b); expected one" in refusal(path)
-    assert "Choose one: app.yaml#Deployment/b" in refusal(path)
+    assert "expected one. Choose it: app.yaml#Deployment/b" in refusal(path)
 
 
 def test_what_a_run_decides_itself_is_replaced_and_said(tmp_path: Path) -> None:
