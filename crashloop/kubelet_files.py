@@ -123,9 +123,11 @@ def _about_others(read: list[Any], number: int) -> Iterator[str]:
 
 def _inside(document: Any) -> Iterator[tuple[Config, str]]:
     """Configurations inside an object of others, each with its place: at a known place, or with its kind anywhere."""
+    if isinstance(document, list):  # a patch of Talos or kustomize (RFC 6902)
+        document = _patched(document)
     if not isinstance(document, dict):
         return
-    for place in PLACES:
+    for place in () if _settings_of(document) else PLACES:
         found = _at(document, place)
         if isinstance(found, dict) and _OF_ITS_OWNER.get(place) in (None, document.get("kind")):
             flags = _at(document, ("spec", "kubelet", "flags"))
@@ -137,6 +139,22 @@ def _inside(document: Any) -> Iterator[tuple[Config, str]]:
                 owner = {"kind": "workerProfile"} if name == "spec.workerProfiles" else {}
                 yield from ((config, f"{name}[{number}].{place}") for config, place in _inside({**each, **owner}))
     yield from _with_kind(document, "")
+
+
+def _patched(operations: list[Any]) -> Config:
+    """What a JSON patch adds, where it adds it."""
+    found: Config = {}
+    for each in operations:
+        if isinstance(each, dict) and each.get("op") in ("add", "replace") and str(each.get("path")).startswith("/"):
+            *parents, last = str(each["path"])[1:].split("/")
+            inner = found
+            for key in parents:
+                inner = inner[key] if isinstance(inner.get(key), dict) else inner.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    break
+            else:
+                inner[last] = each.get("value")
+    return found
 
 
 def _at(value: Any, place: Iterable[str]) -> Any:
@@ -154,10 +172,21 @@ def _with_kind(value: Any, place: str) -> Iterator[tuple[Config, str]]:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _with_kind(each, f"{place}[{number}]")
-    elif isinstance(value, str | bytes) and "kubelet" in (text := text_carried(value)):
+    elif isinstance(value, str | bytes) and "kubelet" in (text := text_carried(value)).lower():
         with suppress(ValueError):
             for each in _documents(text):
-                yield from ((config, place) for config, _ in _inside(each))
+                if _IN_KIND in place and _is_patch(each):
+                    yield _bare(each), place
+                else:
+                    yield from ((config, place) for config, _ in _inside(each))
+
+
+_IN_KIND = "kubeadmConfigPatches"
+"""Where a kind cluster has patches of the configuration that kubeadm makes: they need no apiVersion."""
+
+
+def _is_patch(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("kind") == KIND and document.get("apiVersion") is None
 
 
 def _with_flags(config: Config, flags: Any) -> Config:
@@ -174,7 +203,7 @@ def _with_flags(config: Config, flags: Any) -> Config:
 
 def _kind(document: Any) -> str:
     if not isinstance(document, dict):
-        return "no mapping"
+        return "a list" if isinstance(document, list) else "no mapping"
     if isinstance(document.get("kubeletconfig"), dict):
         return "the answer of /configz"
     kind, version = document.get("kind"), document.get("apiVersion")
@@ -186,10 +215,43 @@ _FLAGS = (
 )
 
 
+_OF_TOOLS = {
+    "kops.k8s.io": "kOps",
+    "core.gardener.cloud": "Gardener",
+    "karpenter.k8s.aws": "Karpenter",
+    "karpenter.azure.com": "Karpenter",
+}
+_OF_AKS = frozenset(
+    {"containerLogMaxSizeMB", "cpuCfsQuota", "cpuCfsQuotaPeriod", "imageGcHighThreshold", "imageGcLowThreshold"}
+)
+"""Names that only the node configuration of AKS has."""
+
+
+def _settings_of(document: Any) -> str | None:
+    """The tool whose own names for settings of kubelets an object has; a node's file is made of them."""
+    if not isinstance(document, dict):
+        return None
+    group = str(document.get("apiVersion")).partition("/")[0]
+    pools = _at(document, ("properties", "agentPoolProfiles"))
+    of_aks = [document, document.get("kubeletConfig"), *(_at(each, ("kubeletConfig",)) for each in _listed(pools))]
+    is_of_aks = any(isinstance(each, dict) and _OF_AKS & each.keys() for each in of_aks)
+    return "AKS" if is_of_aks else _OF_TOOLS.get(group)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _why_none(read: list[Any]) -> str:
     expected = f"expected a {KIND} ({API_VERSION}), or an object of a tool that has one in it"
     if all(each is None for each in read):
         return f"it is empty; {expected}"
+    tool = next((found for each in read if (found := _settings_of(each))), None)
+    if tool is not None:
+        return (
+            f"it has settings of kubelets by the names of {tool}, which makes a node's configuration of them; give that file of "
+            "the node, or what its /configz answers"
+        )
     if any(re.search(_FLAGS, str(each)) for each in read):
         return "it has flags, and no flag of a kubelet sets its delays; give the file that its flag --config names"
     return f"it is {_kind(next(each for each in read if each is not None))}; {expected}"

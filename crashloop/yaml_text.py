@@ -3,11 +3,13 @@
 Theory of operation. A regular file or a pipe has an end; a device has none. JSON comes first: it may be indented with tabs, and
 its parser is the faster one. YAML is resolved as sigs.k8s.io/yaml does for kubectl and kubelets. What aliases multiply, and what
 is nested too deep for any object of Kubernetes, is refused before somebody walks through it. libyaml is used where PyYAML has it:
-it is ten times as fast, and ends the process where a text is nested too deep.
+it is ten times as fast, and ends the process where a text is nested too deep. The collector of cycles rests meanwhile: it would
+walk through every value again and again, and take most of the time.
 """
 
 import base64
 import codecs
+import gc
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import select
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from email import message_from_string
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +30,8 @@ Json = dict[str, Any]
 
 MOST_BYTES = 64 * 1024 * 1024
 """All pods of 5,000 nodes are no longer."""
+MOST_OF_YAML = 16 * 1024 * 1024
+"""Characters. YAML takes ten times as long as JSON: so many take some 6 s."""
 MOST_DEEP = 200
 """Levels of nesting; a CustomResourceDefinition has some 40."""
 SILENT_S = 30.0
@@ -34,6 +39,8 @@ SILENT_S = 30.0
 
 
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz", b"BZh": "bzip2"}
+_TAR_AT, _TAR = 257, b"ustar"
+"""POSIX.1-2001, pax, ustar interchange format."""
 _LOGS = re.compile(r"^==== START logs .*?(?:^==== END logs [^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 """Between the objects that `kubectl cluster-info dump` prints."""
 
@@ -66,8 +73,10 @@ def text_from(file: BinaryIO, first: bytes = b"") -> str:
     if len(data) > MOST_BYTES:
         raise Unreadable(f"it is longer than {MOST_BYTES // 1024**2} MiB")
     packed = next((name for sign, name in _PACKED.items() if data.startswith(sign)), None)
+    if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        packed = "tar"
     if packed is not None:
-        raise Unreadable(f"it is compressed ({packed}); unpack it first")
+        raise Unreadable(f"it is packed ({packed}); unpack it first")
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = data.decode("utf-16" if is_utf16 else "utf-8-sig")
@@ -115,6 +124,18 @@ def parts_of(text: str) -> list[str]:
 class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Dates, times of day and `=` stay text, and an exponent makes a number."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._tags: dict[tuple[str, tuple[bool, bool]], Any] = {}
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """A text that was seen before has the tag that it had: most keys and many values recur."""
+        if kind is not yaml.ScalarNode:
+            return super().resolve(kind, value, implicit)
+        if (value, implicit) not in self._tags:
+            self._tags[value, implicit] = super().resolve(kind, value, implicit)
+        return self._tags[value, implicit]
+
     def flatten_mapping(self, node: Any) -> None:
         """Merge keys, each key once: mappings that merge mappings would multiply."""
         before = node.value
@@ -126,6 +147,8 @@ class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             node.value = list(keyed.values())
 
 
+_AsInGo.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, deep=True))
+_AsInGo.add_constructor("tag:yaml.org,2002:seq", lambda loader, node: loader.construct_sequence(node, deep=True))
 _NO_TEXT = {"bool", "null", "merge"}
 _AsInGo.yaml_implicit_resolvers = {
     first: [each for each in resolvers if each[0].rpartition(":")[2] in _NO_TEXT]
@@ -170,14 +193,26 @@ def documents(text: str, *, is_strict: bool = False) -> list[Any]:
     Of a key that is given twice the last value counts, as for a kubelet that reads its configuration and for kubectl that reads
     a kubeconfig; `is_strict` refuses it, as kubectl does in a manifest.
     """
+    with _no_collection():
+        try:
+            read, is_json = list(_json_values(text, _unique if is_strict else None)), True
+        except _GivenTwice:
+            raise
+        except (ValueError, RecursionError):
+            read, is_json = _yaml_documents(text, _Strict if is_strict else _AsInGo), False
+        _check_size(read, len(text))
+        return read if is_json and "\\ud" not in text.lower() else [_keyed(each) for each in read]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
     try:
-        read, is_json = list(_json_values(text, _unique if is_strict else None)), True
-    except _GivenTwice:
-        raise
-    except (ValueError, RecursionError):
-        read, is_json = _yaml_documents(text, _Strict if is_strict else _AsInGo), False
-    _check_size(read, len(text))
-    return read if is_json and "\\ud" not in text.lower() else [_keyed(each) for each in read]
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _json_values(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Iterator[Any]:
@@ -209,6 +244,10 @@ class _GivenTwice(Unreadable):
 
 
 def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
+    if len(text) > MOST_OF_YAML:
+        raise Unreadable(
+            f"it is no whole JSON, and as YAML it is longer than {MOST_OF_YAML // 1024**2} MiB; give it as JSON, or in parts"
+        )
     try:
         _check_depth(text)
         return list(yaml.load_all(text, Loader=loader))
@@ -218,6 +257,7 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         is_at_end = mark is not None and mark.line >= text.rstrip().count("\n")
+        is_at_end = is_at_end and not isinstance(error, yaml.constructor.ConstructorError)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         where += "; it may have been cut off" if is_at_end else "; render the template first" if "{{" in text else ""
         raise Unreadable(f"it is neither JSON nor YAML: {problem}{where}") from error
@@ -226,7 +266,8 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
 def _check_depth(text: str) -> None:
     """By the parser's events, which need no stack, where signs of nesting are as many."""
     in_a_line = max((line.count("- ") + line.count("? ") for line in text.splitlines()), default=0)
-    if text.count("[") + text.count("{") + in_a_line <= MOST_DEEP:
+    in_brackets = text.count("[") + text.count("{") - text.count("[]") - text.count("{}")
+    if in_brackets + in_a_line <= MOST_DEEP:
         return
     depth = 0
     for event in yaml.parse(text, Loader=_AsInGo):

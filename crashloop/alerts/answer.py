@@ -8,7 +8,7 @@ from statistics import mean
 import msgspec
 
 from crashloop.alerts.loops import FAMILIES, HEALTHY, CrashLoop, as_promtool, of_loop, of_rollouts
-from crashloop.alerts.promtool import BY_NAME, Fired, Rules, evaluated
+from crashloop.alerts.promtool import BY_NAME, Evaluated, Fired, Rules, evaluated
 
 ALERTS_FORMAT = "crashloop.alerts/1"
 LABELS = {"job": "kube-state-metrics", "namespace": "default"}
@@ -103,7 +103,9 @@ def alerts_of(
 ) -> Alerts:
     """Evaluate the rules. Raises what `evaluated` raises."""
     reads = {name: rules.reads(name) for name in rules.alerts}
-    read = set[str]().union(*reads.values())
+    unknown = {name: tuple(sorted(each - FAMILIES - {BY_NAME})) for name, each in reads.items()}
+    known = [name for name in rules.alerts if not unknown[name]]
+    read = set[str]().union(*(reads[name] for name in known))
     families = FAMILIES if BY_NAME in read else FAMILIES & read
     cases = [
         as_promtool(of_loop(loop, sampling.labels, at_s=sampling.moments(phase), order=_order(loop, phase)), families)
@@ -112,16 +114,17 @@ def alerts_of(
     ]
     rollouts = of_rollouts(sampling.labels, at_s=sampling.moments(0), draw=Random(1))
     healthy = as_promtool(rollouts, families)
-    results = evaluated(
-        rules, [*cases, healthy], promtool=promtool, scrape_s=sampling.scrape_s, until_s=sampling.until_s
-    )
-    unknown = {name: tuple(sorted(each - FAMILIES - {BY_NAME})) for name, each in reads.items()}
+    results = Evaluated([{}] * len(cases), {})
+    if known:
+        results = evaluated(
+            rules.only(known), cases, healthy, promtool=promtool, scrape_s=sampling.scrape_s, until_s=sampling.until_s
+        )
     rows = []
     for name in rules.alerts:
         for number, loop in enumerate(loops):
-            own = results[number * sampling.phases : (number + 1) * sampling.phases]
+            own = results.cases[number * sampling.phases : (number + 1) * sampling.phases]
             rows.append(_row(name, loop, [each.get(name) for each in own], sampling, unknown[name]))
-    false = {name: results[-1][name].pods if name in results[-1] else 0 for name in rules.alerts if not unknown[name]}
+    false = {name: results.crowd.get(name, 0) for name in known}
     return Alerts(sampling=sampling, rows=tuple(rows), healthy=false, left_out=dict(left_out))
 
 

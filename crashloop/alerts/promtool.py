@@ -7,7 +7,7 @@ cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +45,32 @@ class Rules(msgspec.Struct, frozen=True):
     def reads(self, alert: str) -> set[str]:
         """The scraped metrics that an alert reads, also by rules that record."""
         return self._scraped(self.alerts[alert], frozenset())
+
+    def only(self, alerts: Collection[str]) -> "Rules":
+        """These alerts, with the rules that they read: promtool evaluates every rule that it is given, at every moment."""
+        read = set[str]()
+        for name in alerts:
+            self._recorded(self.alerts[name], read)
+        groups = [
+            {
+                **group,
+                "rules": [
+                    each
+                    for each in group.get("rules") or ()
+                    if each.get("alert") in alerts or each.get("record") in read
+                ],
+            }
+            for group in (read_yaml(self.text) or {}).get("groups") or ()
+        ]
+        text = json.dumps({"groups": [each for each in groups if each["rules"]]})
+        return Rules(self.path, {name: self.alerts[name] for name in alerts}, self.records, text)
+
+    def _recorded(self, expression: str, found: set[str]) -> None:
+        """Adds the rules that record which an expression reads."""
+        names = set(metrics_of(expression))
+        for name in (self.records.keys() if BY_NAME in names else names & self.records.keys()) - found:
+            found.add(name)
+            self._recorded(self.records[name], found)
 
     def _scraped(self, expression: str, seen: frozenset[str]) -> set[str]:
         found: set[str] = set()
@@ -117,8 +143,7 @@ def _by_name(rules: list[dict[str, Any]], kind: str) -> dict[str, str]:
 
 TEST_S = 1800.0
 """Promtool takes about a second for six hours of one loop at ten phases."""
-FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
-_GOT = re.compile(r'\{alertname="((?:[^"\\]|\\.)*)", crashloop="([a-z]+)-(\d+)"\} (\S+)')
+_GOT = re.compile(r'\{alertname="((?:[^"\\]|\\.)*)", crashloop="([a-z]+)-(\d+)"\} ([^\s,]+)')
 _FAULT = re.compile(r"^\s*(?:rule|expr): .*\berr: .*$", re.MULTILINE)
 
 
@@ -133,14 +158,20 @@ class Fired(NamedTuple):
     """When it fired first, since the first scrape."""
     evaluations: int
     """At so many it fired."""
-    pods: int
-    """For so many pods, where its labels name them; else 1."""
+
+
+class Evaluated(NamedTuple):
+    """What alerts did, by their names; one that never fired is missing."""
+
+    cases: list[Mapping[str, Fired]]
+    crowd: Mapping[str, int]
+    """For so many pods of the crowd, where its labels name them; else 1."""
 
 
 def evaluated(
-    rules: Rules, cases: Sequence[Case], *, promtool: Path, scrape_s: float, until_s: float
-) -> list[Mapping[str, Fired]]:
-    """What each alert did in each case, by its name; one that never fired is missing.
+    rules: Rules, cases: Sequence[Case], crowd: Case, *, promtool: Path, scrape_s: float, until_s: float
+) -> Evaluated:
+    """What each alert did in each case, and for how many pods of a crowd.
 
     Rules are evaluated as often as series are scraped. Raises UsageError if one of them cannot be evaluated on these series.
     """
@@ -149,35 +180,51 @@ def evaluated(
     tests = [
         {
             "interval": step,
-            "input_series": case,
-            "promql_expr_test": [{"expr": each, "eval_time": end} for each in _questions(number, step, window)],
+            "input_series": series,
+            "promql_expr_test": [{"expr": each, "eval_time": end} for each in questions],
         }
-        for number, case in enumerate(cases)
+        for series, questions in (
+            *((case, _questions(number, rules.alerts, step, window)) for number, case in enumerate(cases)),
+            (crowd, (_labelled(_PODS.format(window=window), "pods", 0),)),
+        )
     ]
     with _in_a_file(rules.text) as path:
         said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
-    for name, what, number, value in _GOT.findall(said):
-        got[int(number)].setdefault(name, {})[what] = float(value)
-    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any(got)):
+    pods: dict[str, int] = {}
+    for quoted, what, number, value in _GOT.findall(said):
+        name = json.loads(f'"{quoted}"')
+        if what == "pods":
+            pods[name] = int(float(value))
+        else:
+            got[int(number)].setdefault(name, {})[what] = float(value)
+    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, pods))):
         raise UsageError(f"rules {rules.path}: cannot be evaluated: {fault[0].strip() if fault else said.strip()}")
-    return [
-        {name: Fired(each["first"], int(each["firing"]), int(each["pods"])) for name, each in one.items()}
-        for one in got
+    fired: list[Mapping[str, Fired]] = [
+        {name: Fired(each["first"], int(each["firing"])) for name, each in one.items()} for one in got
     ]
+    return Evaluated(fired, pods)
 
 
 def _spelt(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-def _questions(number: int, step: str, window: str) -> tuple[str, ...]:
-    asked = {
-        "first": f"min_over_time(timestamp({FIRING})[{window}:{step}])",
-        "firing": f"count_over_time(({FIRING})[{window}:{step}])",
-        "pods": f'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"}}[{window}])))',
-    }
-    return tuple(f'label_replace({each}, "crashloop", "{what}-{number}", "", "")' for what, each in asked.items())
+_PODS = 'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"}}[{window}])))'
+
+
+def _questions(number: int, alerts: Iterable[str], step: str, window: str) -> Iterator[str]:
+    """One alert at a time: promtool takes 10,000 samples in a query, and a subquery has all of its own at once."""
+    for name in alerts:
+        firing = (
+            f'count by (alertname) (ALERTS{{alertstate="firing", alertname={json.dumps(name, ensure_ascii=False)}}})'
+        )
+        yield _labelled(f"min_over_time(timestamp({firing})[{window}:{step}])", "first", number)
+        yield _labelled(f"count_over_time(({firing})[{window}:{step}])", "firing", number)
+
+
+def _labelled(expression: str, what: str, number: int) -> str:
+    return f'label_replace({expression}, "crashloop", "{what}-{number}", "", "")'
 
 
 def _tested(file: dict[str, Any], promtool: Path) -> str:

@@ -124,7 +124,9 @@ def _exit_code() -> int:
         where = error.filename or ("the current folder, which was removed" if _is_folder_gone() else "")
         _say(f"{error.strerror or error}{f': {where}' if where else ''}.")
         _drop_output()
-    except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is no verdict
+        if isinstance(error.__cause__, KeyboardInterrupt):  # in a class that a module was making
+            return ExitCode.INTERRUPTED
         import traceback
 
         traceback.print_exc()

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from inspect import Parameter, signature
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
@@ -103,17 +105,37 @@ def epilog(*examples: Example, exit_codes: str = "") -> str:
     )
 
 
-class _EachOnce(TyperCommand):
-    """Refuses an option of one value that is given twice (the last would win), and an empty argument (a path would be `.`)."""
+_NUMBERS = {
+    int: (re.compile(r"[-+]?[0-9]+"), "a whole number, such as 10"),
+    float: (re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"), "a number, such as 1.5"),
+}
+"""How numbers are written. typer also takes Python's 1_000, spaces around them, and 1.0 as a whole number."""
+
+
+class _AsWritten(TyperCommand):
+    """Refuses an option of one value that is given twice (the last would win), an empty argument (a path would be `.`), and a
+    number that is written in another way.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if any(not each and not before.startswith("-") for before, each in pairwise(["", *args])):
             raise UsageError(f"{ctx.info_name}: an argument is empty; a variable of the shell may not be set.")
-        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))[2]
+        values, _, given = ({}, [], []) if ctx.resilient_parsing else self.make_parser(ctx).parse_args(args=list(args))
         for each in given:
             if given.count(each) > 1 and isinstance(each, TyperOption) and not (each.multiple or each.is_flag):
                 raise UsageError(f"{each.opts[0]}: given {given.count(each)} times; it takes one value.\nGive it once.")
+            _check_numbers(each, values.get(each.name))
         return super().parse_args(ctx, args)
+
+
+def _check_numbers(parameter: Any, value: Any) -> None:
+    written, expected = _NUMBERS.get(getattr(parameter, "type_descriptor", _UNTYPED).annotation, (None, ""))
+    for text in value if isinstance(value, list | tuple) else [value]:
+        if written is not None and isinstance(text, str) and not written.fullmatch(text):
+            raise UsageError(f"{parameter.opts[0]} {text!r}: expected {expected}.")
+
+
+_UNTYPED = SimpleNamespace(annotation=None)
 
 
 class Command(NamedTuple):
@@ -123,7 +145,7 @@ class Command(NamedTuple):
     settings: dict[str, Any] = {}
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
-        app.command(cls=_EachOnce, rich_help_panel=panel, **self.settings)(self.function)
+        app.command(cls=_AsWritten, rich_help_panel=panel, **self.settings)(self.function)
 
 
 def seconds(option: str, text: str, *, least_s: float = 0.001) -> float:

@@ -12,6 +12,7 @@ from crashloop.errors import UsageError
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
     from crashloop.observe.fleet import Fleet
+    from crashloop.predict.load import CrashLoad
     from crashloop.spec.profile import KubeletProfile
     from crashloop.spec.version import KubernetesVersion
 
@@ -120,11 +121,12 @@ def predict(
         of_pods=FULL_NODE if pods is None and crashing is not None else pods,
         curve=_curve(_configured(profile, maximum, kubernetes_version), kubernetes_version),
         containers=containers,
-        run_s=_life_s(life),
+        run_s=seconds("--life", life, least_s=0.0),
         cores=measured.cores if cores is None else cores,
         kube_api_qps=kube_api_qps,
     )
     curve_before = _curve(_of_maximum("--from", "300s" if before is None else before), kubernetes_version)
+    _check_modelled(load, curve_before, life, kubernetes_version)
     found = predictions(load, measured, before=curve_before)
     if as_json:
         print_json(found)
@@ -146,8 +148,6 @@ def predict(
         print_table(columns, rows)
     _say((*sentences(found), *limit_sentences(found)))
 
-
-LONGEST_LIFE_S = 86_400.0
 
 _RATES = ("pods/node", "restarts/s", "by the curve", "limit", "late, p50 (s)", "p99 (s)")
 _COSTS = (
@@ -221,11 +221,24 @@ def _kubernetes(version: str | None) -> "KubernetesVersion":
     return found
 
 
-def _life_s(text: str) -> float:
-    life_s = seconds("--life", text, least_s=0.0)
-    if life_s > LONGEST_LIFE_S:
-        raise UsageError(f"--life {text!r}: expected 24h at most; the backoff is reset long before.")
-    return life_s
+def _check_modelled(load: "CrashLoad", before: "Curve", life: str, version: str | None) -> None:
+    """Raises UsageError where restarts do not come by their curve: their number would be wrong by a multiple."""
+    from crashloop.model.counter import RESET_AFTER_S
+    from crashloop.model.lateness import POLL_S, polls
+
+    longest_s = max(load.curve.maximum_s, before.maximum_s)
+    if load.run_s + longest_s > RESET_AFTER_S:
+        raise UsageError(
+            f"--life {life!r}: expected {RESET_AFTER_S - longest_s:g}s at most; of a container that runs longer, a kubelet "
+            f"forgets delays of {longest_s:g} s (docs/findings/short-run-resets.md)."
+        )
+    kubernetes, shortest_s = _kubernetes(version), min(load.curve.maximum_s, before.maximum_s)
+    if polls(kubernetes) and shortest_s < POLL_S:
+        raise UsageError(
+            f"a maximum of {shortest_s:g} s on Kubernetes {kubernetes}: kubelets before 1.35 look every {POLL_S:g} to "
+            f"{1.5 * POLL_S:g} s, however short the delay.\nExpected a maximum of {POLL_S:g}s or more, or a newer "
+            "--kubernetes-version."
+        )
 
 
 def _read(path: Path) -> bytes:

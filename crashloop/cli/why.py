@@ -47,7 +47,7 @@ def why(
     from crashloop.kube.objects import check_namespace
     from crashloop.report.text import printable
     from crashloop.spec.version import KubernetesVersion
-    from crashloop.why.answer import WhyAnswer, answer_of
+    from crashloop.why.answer import TooOld, WhyAnswer, answer_of
     from crashloop.why.objects import at
     from crashloop.why.sources import from_cluster, from_files
 
@@ -68,6 +68,7 @@ def why(
     for each in evidence.events:
         events.setdefault(str(at(each, "involvedObject", "uid")), []).append(each)
     containers: list[ContainerAnswer] = []
+    too_old: list[TooOld] = []
     for pod in evidence.pods:
         spec = pod.get("spec")
         node = spec.get("nodeName") if isinstance(spec, dict) else None
@@ -76,11 +77,19 @@ def why(
             version = KubernetesVersion.parse(stated) if stated else default
         except UsageError as error:
             raise UsageError(f"node {node}: its kubelet has no version ({error})") from error
-        containers += answer_of(
-            pod,
-            _setting(version, profile, api if read_configz else None, node),
-            events.get(str(at(pod, "metadata", "uid")), ()),
-        )
+        try:
+            containers += answer_of(
+                pod,
+                _setting(version, profile, api if read_configz else None, node),
+                events.get(str(at(pod, "metadata", "uid")), ()),
+            )
+        except TooOld as error:
+            too_old.append(error)
+    if too_old and not containers:
+        raise too_old[0]
+    if too_old:
+        more = f" {len(too_old) - 1} more are left out like it." if len(too_old) > 1 else ""
+        typer.echo(f"crashloop: {printable(str(too_old[0]))}{more}", err=True)
     answer = WhyAnswer(asked_at=api.now() if api else datetime.now(UTC), containers=tuple(containers))
     if api is not None:
         api.close()
@@ -152,6 +161,8 @@ def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator
             yield f"  exit {exit_.exit:<6} {exit_.decision}: {exit_.step}"
         if each.looks_like_liveness_spiral:
             yield "  beware      a liveness probe and a CPU limit: it may be too slow to answer; docs/liveness-loop.md"
+        for field in each.unknown_fields:
+            yield f"  left out    {field}"
         for finding in each.findings:
             yield f"  finding     {finding}"
 

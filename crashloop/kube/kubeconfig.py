@@ -47,6 +47,8 @@ class Named(NamedTuple):
 def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
     """The kubeconfig as kubectl finds it: option, KUBECONFIG, ~/.kube/config. An absolute path, or a list of them."""
     named = option or environ.get("KUBECONFIG") or "~/.kube/config"
+    if not named.strip(os.pathsep):
+        raise UsageError(f"KUBECONFIG is {named!r}, which names no file.\nName one with --kubeconfig.")
     return os.pathsep.join(str(path) for path in _paths(named))
 
 
@@ -69,9 +71,8 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     if current not in merged["contexts"]:
         known = ", ".join(sorted(merged["contexts"])) or "none"
         if context is None:
-            raise UsageError(
-                f"kubeconfig {kubeconfig}: it has no current context; its contexts: {known}.\nName one with --context."
-            )
+            why = f"its current context {current!r} does not exist" if current else "it has no current context"
+            raise UsageError(f"kubeconfig {kubeconfig}: {why}; its contexts: {known}.\nName one with --context.")
         raise UsageError(f"kubeconfig {kubeconfig}: it has no context {context!r}; its contexts: {known}.")
     source = f"{kubeconfig}, context {current!r}"
 

@@ -70,8 +70,8 @@ class Curve(msgspec.Struct, frozen=True):
         KEP-5593, "Relationship with k/k#123602": the schedule begins 0 s, 10 s, 20 s; acknowledged in
         kubernetes/kubernetes#133472.
         """
-        if restart < 1:
-            raise ValueError(f"restart {restart}: restarts are counted from 1")
+        if type(restart) is not int or restart < 1:
+            raise ValueError(f"restart {restart!r}: restarts are whole numbers from 1")
         return 0.0 if restart == 1 else min(self.initial_s * 2.0 ** min(restart - 2, 64), self.maximum_s)
 
 

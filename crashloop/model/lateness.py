@@ -33,7 +33,8 @@ _FIRST_PROPAGATED = (1, 35)
 _RESYNC_S = 60.0  # syncFrequency: the kubelet waits for no more of the remaining time at once
 _JITTER = 0.5
 _TICK_S = 1.0
-_POLL_S = 10.0  # backOffPeriod up to 1.34
+POLL_S = 10.0
+"""backOffPeriod up to 1.34; a poll comes up to half of it later."""
 POKE_S = POKE_EVERY_S[1] + 1.2
 """The longest time between two patches, and one relist, with its own time, until the pod's cached state is newer than the
 last sync. A patch that is looked at just before a relist makes an exit wait for the next one: as long for a free restart."""
@@ -69,7 +70,7 @@ def lateness_s(
     if mode is Mode.ANNOTATED:
         return POKE_S
     if polls(version):
-        return _POLL_S * (1 + _JITTER) + _TICK_S + OWN_S
+        return POLL_S * (1 + _JITTER) + _TICK_S + OWN_S
     if other_sync_sources:
         return min(_JITTER * due_s, _JITTER * _RESYNC_S) + _TICK_S + OWN_S
     return _worst_requeue_s(due_s - detection_s, due_s) + _TICK_S + OWN_S
@@ -94,7 +95,7 @@ def soonest_s(due_s: float, version: KubernetesVersion, *, mode: Mode, other_syn
     What to expect, for planning; only the delay is promised.
     """
     if due_s > 0 and polls(version) and mode is Mode.NATURAL and not other_sync_sources:
-        return max(due_s, _POLL_S)
+        return max(due_s, POLL_S)
     return due_s
 
 

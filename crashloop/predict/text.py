@@ -196,7 +196,7 @@ def figure(value: float) -> str:
 
 def counted(number: float, noun: str) -> str:
     """`1 node`, `5,000 nodes`, `2.5 cores`."""
-    return f"{number:,g} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,.12g} {noun}{'' if number == 1 else 's'}"
 
 
 def _named(found: Predictions) -> Iterator[tuple[str, LoadPrediction]]:

@@ -16,6 +16,7 @@ import pytest
 
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError, missing
 from crashloop.kube.kubeconfig import default_kubeconfig
+from crashloop.model.config import Curve
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +36,24 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
             raise PrerequisiteError(missing(error, needed_by="this fixture")) from None
 
     return called
+
+
+def check_whole(name: str, value: object, *, least: int) -> None:
+    """Raises UsageError for what is no whole number, or for a smaller one, which every test would pass."""
+    if type(value) is not int or value < least:
+        raise UsageError(f"{name} is {value!r}; expected a whole number of at least {least}.")
+
+
+def check_seconds(name: str, value: object) -> None:
+    """Raises UsageError for what is no time; 0 is now."""
+    if type(value) not in (int, float) or not value >= 0:  # type: ignore[operator]
+        raise UsageError(f"{name} is {value!r}; expected seconds, 0 or more.")
+
+
+def check_curve(name: str, value: object) -> None:
+    """Raises UsageError for what is neither a curve nor nothing."""
+    if value is not None and not isinstance(value, Curve):
+        raise UsageError(f"{name} is {value!r}; expected a curve, such as crashloop_curve(maximum='10s').")
 
 
 EXTERNAL = "external"

@@ -25,6 +25,9 @@ def due_curve(
     or file). Known deviations of the release are part of it: it is what kubelets do. `curve.delay_s(n)` is the delay before
     restart n. Raises UsageError for a configuration with which the kubelet does not start.
     """
+    for name, value in (("version", version), ("profile", profile)):
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"crashloop_curve: {name} is {value!r}; expected text, in quotes.")
     given = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
     chosen = _profile(maximum, gates, profile)
     curve = effective_curve(chosen, given, deviations=as_shipped(kubelet_version(chosen, given)))
@@ -41,6 +44,12 @@ def _profile(maximum: str | None, gates: Mapping[str, bool] | None, profile: str
     config: dict[str, object] = {}
     if maximum is not None:
         config["crashLoopBackOff"] = {"maxContainerRestartPeriod": maximum}
+    if gates is not None and not (
+        isinstance(gates, Mapping) and all(isinstance(each, bool) for each in gates.values())
+    ):
+        raise UsageError(
+            f"crashloop_curve: gates is {gates!r}; expected True or False for each, as {{'{GATES[0]}': True}}."
+        )
     unknown = sorted(set(gates or ()) - set(GATES))
     if unknown:
         raise UsageError(

@@ -82,7 +82,7 @@ def fault_of(*, exit: int | None, signal: int | str | None, oom: bool) -> Fault:
     if signal is None:
         return Fault("oom")
     try:
-        name = signal if isinstance(signal, int) else str(signal).upper()
+        name = str(signal).upper() if isinstance(signal, bool) or not isinstance(signal, int) else signal
         return Fault("signal", Signals(name) if isinstance(name, int) else Signals["SIG" + name.removeprefix("SIG")])
     except (KeyError, ValueError):
         raise UsageError(f"crash: signal={signal!r}; expected one such as SIGKILL, or its number.") from None

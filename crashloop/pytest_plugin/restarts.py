@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, connect, require_permitted
-from crashloop.errors import CrashloopError, UsageError
+from crashloop.errors import CrashloopError
 from crashloop.inference.judging import MIN_WAITS, NodeFinding, is_decided, why_early, why_not_followed
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import ApiRefusal, KubeError
@@ -23,7 +23,7 @@ from crashloop.observe.nodes import (
     read_configurations,
 )
 from crashloop.observe.watch import LoopWatch
-from crashloop.pytest_plugin.access import Access, plain_errors
+from crashloop.pytest_plugin.access import Access, check_curve, check_seconds, check_whole, plain_errors
 from crashloop.pytest_plugin.workload import Workload, shown, told_of
 from crashloop.waiting import WaitTimeout, wait_until
 from crashloop.yaml_text import Json
@@ -109,6 +109,8 @@ class Restarts:
         Earlier restarts do not count; those after the status `since` do. Fails at once if its image does not come.
         """
         __tracebackhide__ = True
+        check_whole("assert_restarts: at_least", at_least, least=1)
+        check_seconds("assert_restarts: within_s", within_s)
         self._asked.append(pod)
         before = _restart_counts(self._status(pod) if since is None else since)
         counts: dict[str, int] = {}
@@ -143,8 +145,9 @@ class Restarts:
         Fails at once if nothing has restarted, and no pod can run for want of its image.
         """
         __tracebackhide__ = True
-        if waits < MIN_WAITS:
-            raise UsageError(f"assert_follows: waits is {waits}; expected at least {MIN_WAITS}.")
+        check_curve("assert_follows: curve", curve)
+        check_whole("assert_follows: waits", waits, least=MIN_WAITS)
+        check_seconds("assert_follows: within_s", within_s)
         self._ask(pod)
         configured = self._configured(curve)
 

@@ -10,7 +10,7 @@ from crashloop.kube.answers import ApiRefusal, KubeError
 from crashloop.kube.client import NOT_FOUND, KubeApi
 from crashloop.kube.objects import kubelet_version
 from crashloop.model.config import Curve
-from crashloop.pytest_plugin.access import plain_errors
+from crashloop.pytest_plugin.access import check_curve, check_seconds, check_whole, plain_errors
 from crashloop.pytest_plugin.faults import status_of
 from crashloop.waiting import wait_until
 from crashloop.why.sources import pods_of
@@ -61,6 +61,8 @@ class Workload:
     def assert_restarts(self, at_least: int, *, container: str | None = None, within_s: float = 300.0) -> None:
         """In each pod a container, or the named one, is restarted that often within some seconds from now."""
         __tracebackhide__ = True
+        check_whole("assert_restarts: at_least", at_least, least=1)
+        check_seconds("assert_restarts: within_s", within_s)
         ends = datetime.now(UTC) + timedelta(seconds=within_s)
         for pod in self.pods:
             left_s = max((ends - datetime.now(UTC)).total_seconds(), 0.0)
@@ -74,6 +76,10 @@ class Workload:
         A number is a limit in seconds from exit to start. Without either the configuration of each kubelet counts.
         """
         __tracebackhide__ = True
+        if isinstance(curve, int | float):
+            check_seconds("assert_back_within: the limit", curve)
+        else:
+            check_curve("assert_back_within: curve", curve)
         curves = {} if isinstance(curve, int | float) else self._curve_of(curve)
         versions = {name: kubelet_version(node) for name, node in self._nodes().items()}
         late: list[str] = []

@@ -8,7 +8,7 @@ import msgspec
 from crashloop.errors import UsageError
 from crashloop.kubelet_files import form_of
 from crashloop.model.config import Refusal
-from crashloop.model.gates import kubelet_api, kubelet_version
+from crashloop.model.gates import judged_by, kubelet_api, kubelet_version
 from crashloop.profiles import RefusedFile, check_releases, read_profile, what_a_kubelet_makes_of
 from crashloop.run.analysis import curve_in_words
 from crashloop.spec.profile import KIND
@@ -53,7 +53,11 @@ def checked(profile: str, version: KubernetesVersion) -> Row:
         outcome=REFUSED if isinstance(made, Refusal) else ACCEPTED,
         text=made.text if isinstance(made, Refusal) else curve_in_words(loaded, version),
         dropped=form.dropped,
-        notes=(*notes, *(f"the kubelet drops {each}" for each in _with_near(form.dropped, kubelet))),
+        notes=(
+            *notes,
+            *(f"by {rules}" for rules in (judged_by([kubelet]),) if rules),
+            *(f"the kubelet drops {each}" for each in _with_near(form.dropped, kubelet)),
+        ),
     )
 
 

@@ -267,16 +267,16 @@ _MARGIN_S = 1.0
 
 
 class KillingProbe(msgspec.Struct, frozen=True, rename="camel"):
-    """A liveness or startup probe, with the defaults of core/v1."""
+    """A liveness or startup probe, with the defaults of core/v1, which are also those of a 0 (pkg/apis/core/v1/defaults.go)."""
 
     initial_delay_seconds: int = 0
-    period_seconds: int = 10
-    failure_threshold: int = 3
+    period_seconds: int = 0
+    failure_threshold: int = 0
 
     @property
     def kills_after_s(self) -> float:
         """How long a life lasts at least before this probe has failed often enough (pkg/kubelet/prober/worker.go@v1.37.1)."""
-        failures_s = (self.failure_threshold - 1) * self.period_seconds
+        failures_s = ((self.failure_threshold or 3) - 1) * (self.period_seconds or 10)
         return max(0.0, self.initial_delay_seconds + failures_s - _MARGIN_S)
 
 

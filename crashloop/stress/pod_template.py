@@ -5,14 +5,13 @@ and how its containers exit, only the runtime says. From the spec follow their r
 probe or a hook may have had one of them killed.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
-from crashloop.kubelet_files import form_of_a_pod
+from crashloop.kubelet_files import Form, form_of_a_pod
 from crashloop.model.gates import kubelet_api
 from crashloop.spec.pod import (
     LABEL,
@@ -27,18 +26,18 @@ from crashloop.spec.pod import (
     killed_after_s,
 )
 from crashloop.spec.program import THEIRS
+from crashloop.spec.version import RELEASES
+from crashloop.stress.pod_faults import RENDER, invalid
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
-_PLACES = (
-    ("spec", "template"),
-    ("spec", "jobTemplate", "spec", "template"),
-    ("spec", "leaderWorkerTemplate", "leaderTemplate"),
-    ("spec", "leaderWorkerTemplate", "workerTemplate"),
-    ("template",),
+_TAKEN = (
+    "a Pod, or an object with a pod template, such as a Deployment, Job, CronJob, JobSet, RayCluster, or a PyTorchJob "
+    "with restartPolicy; of another object, a pod that it made, as `kubectl get pod -o yaml` prints it"
 )
-"""Where a template is: in a Deployment, Job or the like, in a CronJob, in a LeaderWorkerSet, in a PodTemplate."""
+_OF_KNATIVE = ("containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds", "idleTimeoutSeconds")
+"""Fields beside those of a PodSpec in a Service of serving.knative.dev, which its controller takes out."""
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
 
@@ -93,10 +92,9 @@ def template_in(read: list[Any], *, file: str, chosen: str = "") -> PodTemplate:
     fitting = [pod for name, pod in found if chosen in ("", name)]
     if len(fitting) != 1:
         kinds = ", ".join(str(each.get("kind", "no kind")) for each in objects_in(read)) or "nothing"
-        how = f" Choose one: {file}#{found[-1][0]}." if found else ""
+        expected = f"expected one. Choose it: {file}#{found[-1][0]}" if found else f"expected one: {_TAKEN}"
         raise ValueError(
-            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); expected one: a Pod, a "
-            f"PodTemplate or an object with spec.template.{how}"
+            f"{len(fitting) or 'no'} pods {f'of {chosen} ' if chosen else ''}in it ({names or kinds}); {expected}."
         )
     (pod,) = fitting
     metadata = pod.get("metadata") or {}
@@ -149,92 +147,76 @@ def _pulls_always(policy: object, image: str) -> bool:
 def faults_of(template: PodTemplate) -> Iterator[str]:
     """What a load cannot take of a template, one sentence per fault."""
     form = form_of_a_pod(template.spec)
-    yield from _unknown(form.dropped)
+    yield from unknown_fields(form)
     try:
         pod = template.pod
     except ValueError as error:
         yield f"{error}."
         return
-    yield from (f"{each}." for each in form.refused or _invalid(template.spec))
+    yield from (f"{each}." for each in form.refused or invalid(template.spec))
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
 
-def _unknown(dropped: Iterable[str]) -> Iterator[str]:
-    """Fields that the API server would drop, so that the load ran without them."""
+def unknown_fields(form: Form) -> Iterator[str]:
+    """A sentence for each field of a PodSpec that the API server would drop, so that its pod ran without it."""
     known = {field for fields in kubelet_api().fields_of_a_pod().values() for field in fields}
-    for place in dropped:
-        near = get_close_matches(place.rpartition(".")[2], known, 1, 0.8)
-        yield f"{place} is no field of Kubernetes{f'; did you mean {near[0]}?' if near else '.'}"
-
-
-_QUANTITY = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
-"""k8s.io/apimachinery/pkg/api/resource, without those below 0."""
-_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
-_MOST_RULES = 20
-
-
-def _invalid(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Values of the right type that the API server refuses most often: pkg/apis/core/validation/validation.go@v1.37.1."""
-    grace_s = spec.get("terminationGracePeriodSeconds")
-    if grace_s is not None and grace_s < 0:
-        yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
-    for field in ("initContainers", "containers"):
-        for number, each in enumerate(spec.get(field) or ()):
-            yield from (f"spec.{field}[{number}].{fault}" for fault in _invalid_in(each))
-
-
-def _invalid_in(container: Mapping[str, Any]) -> Iterator[str]:
-    image, rules = container.get("image"), container.get("restartPolicyRules") or ()
-    if not image or re.search(r"[\s{}]", image):
-        yield f"image is {image!r}, which is no image{_RENDER if '{{' in str(image) else ''}"
-    for kind in ("limits", "requests"):
-        for name, value in ((container.get("resources") or {}).get(kind) or {}).items():
-            if not _QUANTITY.fullmatch(str(value)):
-                yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
-    for name in ("livenessProbe", "startupProbe", "readinessProbe"):
-        probe = container.get(name) or {}
-        if probe and len(probe.keys() & set(_HANDLERS)) != 1:
-            yield f"{name} has to have one of {', '.join(_HANDLERS)}"
-        yield from (
-            f"{name}.{key} is {value}; 0 or more is valid" for key, value in probe.items() if _is_negative(value)
-        )
-    if rules and not container.get("restartPolicy"):
-        yield "restartPolicy is missing; restartPolicyRules need it beside them"
-    if len(rules) > _MOST_RULES:
-        yield f"restartPolicyRules has {len(rules)} rules; {_MOST_RULES} at most are valid"
-
-
-def _is_negative(value: Any) -> bool:
-    return isinstance(value, int) and value < 0
-
-
-_RENDER = "; render the template first"
+    newest = ".".join(map(str, RELEASES[-1]))
+    for place in form.dropped:
+        name = place.rpartition(".")[2]
+        near = get_close_matches(name, known - {name}, 1, 0.8)
+        yield f"{place} is no field of Kubernetes {newest}{f'; did you mean {near[0]}?' if near else '.'}"
 
 
 def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The pods of an object, each with `spec` and named as kind and name; a JobSet has one for each of its jobs."""
+    """The pod of a Pod, or the pod templates of another object wherever they are, by names such as Deployment/web.
+
+    Of several each has the name of what it is the template of: JobSet/a/worker, PyTorchJob/a/Master, RayCluster/a/headGroupSpec.
+    """
     metadata = document.get("metadata")
     name = f"{document.get('kind', 'object')}/{metadata.get('name', '?') if isinstance(metadata, dict) else '?'}"
-    jobs = (_at(document, ("spec",)) or {}).get("replicatedJobs")
     if document.get("kind") == "Pod":
-        places: dict[str, Any] = {name: document}
-    elif isinstance(jobs, list):
-        places = {f"{name}/{each.get('name', '?')}": each.get("template") for each in jobs if isinstance(each, dict)}
-        places = {job: _at(each or {}, ("spec", "template")) for job, each in places.items()}
-    else:
-        found = {place: each for place in _PLACES if (each := _at(document, place)) is not None}
-        places = {f"{name}/{place[-1]}" if len(found) > 1 else name: each for place, each in found.items()}
-    yield from (
-        (each, pod) for each, pod in places.items() if isinstance(pod, dict) and isinstance(pod.get("spec"), dict)
-    )
+        if isinstance(document.get("spec"), dict):
+            yield name, document
+        return
+    group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    found = [
+        (place, pod)
+        for place, pod in _templates(document, ())
+        if not place or group in _AS_THEY_ARE or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
+    ]
+    for place, pod in found:
+        several = len(found) > 1 or "replicatedJobs" in place
+        yield "/".join((name, *place[-1:])) if several and place else name, pod
 
 
-def _at(document: Mapping[str, Any], place: tuple[str, ...]) -> dict[str, Any] | None:
-    found: Any = document
-    for name in place:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else None
+_AS_THEY_ARE = frozenset(
+    {"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "ray.io", "template.openshift.io"}
+)
+"""API groups whose controllers make pods with the restart policy of their templates; others have to state one."""
+_REPLACED = frozenset({"sparkoperator.k8s.io", "flink.apache.org"})
+"""API groups whose pods have the restart policy that the program wants, whatever a template says."""
+_BETWEEN = frozenset({"spec", "template", "jobTemplate"})
+"""Names on the way to a template that tell nothing about it."""
+
+
+def _templates(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """What has a PodSpec, with the names on the way to it."""
+    spec = value.get("spec") if isinstance(value, dict) else None
+    if isinstance(spec, dict) and "containers" in spec:
+        yield place, {**value, "spec": {key: each for key, each in spec.items() if key not in _OF_KNATIVE}}
+    elif isinstance(value, dict):
+        policy = value.get("restartPolicy")
+        for key, each in value.items():
+            if key == "template" and policy and isinstance(each, dict) and isinstance(each.get("spec"), dict):
+                # A replica of Kubeflow has the policy of its template; ExitCode is kept by its controller, with new pods.
+                each = {**each, "spec": each["spec"] | {"restartPolicy": "Never" if policy == "ExitCode" else policy}}
+            if key != "status":
+                yield from _templates(each, place if key in _BETWEEN else (*place, key))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            about = each if isinstance(each, dict) else {}
+            yield from _templates(each, (*place, str(about.get("name") or about.get("groupName") or number)))
 
 
 class _ExitCodes(msgspec.Struct, frozen=True):
@@ -287,16 +269,23 @@ class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
 def _read(spec: dict[str, Any]) -> _PodSpec:
     """Raises ValueError."""
     try:
-        read = msgspec.convert(spec, _PodSpec)
+        read = msgspec.convert(_without_nulls(spec), _PodSpec)
     except msgspec.ValidationError as error:
         raise ValueError(in_words(error, "spec")) from error
     if not read.containers:
         raise ValueError("its pod spec has no containers")
     wrong = next((each.name for each in read.all_containers if not LABEL.fullmatch(each.name)), None)
     if wrong is not None:
-        hint = _RENDER if "{{" in wrong else ""
+        hint = RENDER if "{{" in wrong else ""
         raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
+
+
+def _without_nulls(value: Any) -> Any:
+    """A field that is null is one that is not given, as for every API server."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _container(read: _Container, kind: ContainerKind) -> Container:

@@ -1,12 +1,13 @@
 """What the statuses of a pod's containers say about their next start, and what its spec says about every exit."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Required, TypedDict, cast
 
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.kubelet_files import form_of_a_pod
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.counter import RESET_AFTER_S
 from crashloop.model.lateness import latest_s, soonest_s
@@ -16,8 +17,8 @@ from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
-from crashloop.stress.pod_template import PodTemplate
-from crashloop.why.causes import Cause, cause_of, killed_by, waits_for
+from crashloop.stress.pod_template import PodTemplate, unknown_fields
+from crashloop.why.causes import LOST, Cause, cause_of, killed_by, time_of, waits_for
 from crashloop.why.concerns import concerns_of
 from crashloop.words import in_words
 from crashloop.yaml_text import Json
@@ -83,6 +84,8 @@ class ContainerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     exits: tuple[ExitAnswer, ...]
     looks_like_liveness_spiral: bool
     findings: tuple[str, ...]
+    unknown_fields: tuple[str, ...] = ()
+    """Of the pod's spec, one sentence each: no Kubernetes has them, so this answer leaves them out."""
 
 
 class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +100,7 @@ class _Ended(TypedDict, total=False):
     exitCode: Required[Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]]
     signal: int | None
     reason: str | None
+    startedAt: str | None
     finishedAt: str | None
 
 
@@ -155,25 +159,31 @@ class _Pod(msgspec.Struct):
     status: _Statuses | None = None
 
 
+class TooOld(UsageError):
+    """A pod of a kubelet that is older than every model."""
+
+
 def answer_of(pod: Json, setting: Setting, events: Iterable[Json]) -> tuple[ContainerAnswer, ...]:
     """One answer for each container of a pod or of a template, init containers first.
 
-    Raises UsageError for an object that is no pod, and for a release that the model does not cover.
+    Raises UsageError for an object that is no pod, and TooOld for a release that the model does not cover.
     """
     try:
-        read = msgspec.convert(pod, _Pod)
+        read = msgspec.convert({field: value for field, value in pod.items() if value is not None}, _Pod)
         planned = PodTemplate(file="", spec=pod["spec"]).pod
     except (msgspec.ValidationError, ValueError) as error:
-        raise UsageError(f"pod {_name(pod)}: it cannot be read ({in_words(error)}).") from error
+        why = "; ".join((in_words(error), *_unknown_fields(pod.get("spec")))).rstrip(".?")
+        raise UsageError(f"pod {_name(pod)}: it cannot be read ({why}).") from error
     if setting.version.release < RELEASES[0]:
         first = ".".join(map(str, RELEASES[0]))
-        raise UsageError(f"pod {_name(pod)}: its kubelet, {setting.version}, is older than the model covers ({first}).")
+        raise TooOld(f"pod {_name(pod)}: its kubelet, {setting.version}, is older than the model covers ({first}).")
     listed = (read.status.init_container_statuses, read.status.container_statuses) if read.status else ()
     statuses = {each.name: each for some in listed for each in some or ()}
     specs = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
     seen = list(events)
+    unknown = _unknown_fields(pod["spec"])
     return tuple(
-        _container_answer(pod, read, planned, spec, container, statuses.get(container.name), setting, seen)
+        _container_answer(pod, read, planned, spec, container, statuses.get(container.name), setting, seen, unknown)
         for spec, container in zip(specs, planned.containers, strict=True)
     )
 
@@ -187,6 +197,7 @@ def _container_answer(
     status: _Status | None,
     setting: Setting,
     events: list[Json],
+    unknown: tuple[str, ...],
 ) -> ContainerAnswer:
     state = cast("Mapping[str, Json | None]", (status and status.state) or {})
     last = cast("Mapping[str, Json | None]", (status and status.last_state) or {})
@@ -196,18 +207,22 @@ def _container_answer(
     has_ended = status is not None and (status.restart_count > 0 or (waiting or {}).get("reason") == "CrashLoopBackOff")
     cause, last_exit = Cause.NONE, "its status does not say how" if has_ended else "it has never ended"
     if ended:
-        cause, last_exit = cause_of(ended, probes=probes, killed_by=killed_by(events, pod, container.name))
-    blocked = waits_for(waiting) if waiting else None
+        cause, last_exit = cause_of(ended, probes=probes, killed_by=killed_by(events, pod, container.name, ended))
+    blocked = waits_for(waiting, has_ended=has_ended or ended is not None) if waiting else None
     if blocked is not None:
         cause = blocked[0]
     delay_s = stated_backoff_s(str(waiting.get("message"))) if waiting and blocked is None else None
     curve = setting.curve or DEFAULT_CURVE
     code = int((ended or {}).get("exitCode") or 0)
-    is_hidden = blocked is None and cause is not Cause.PROBE and state.get("terminated") is not None
-    counts = status is not None and is_hidden and _restarts(planned, container, code, setting)
+    shown = state.get("terminated")
+    is_lost = shown is not None and shown.get("reason") == LOST  # to a kubelet it has not run, so nothing delays it
+    decision = None
+    if shown and cause is not Cause.PROBE:
+        decision = _decision(planned, container, code, setting, is_lost=is_lost)
+    counts = status is not None and blocked is None and decision is Decision.RESTART and not is_lost
     counted_s = curve.delay_s(status.restart_count + 1) if status is not None and counts else None
     due_s = counted_s if delay_s is None else delay_s
-    finished = _time(ended.get("finishedAt")) if ended else None
+    finished = time_of(ended.get("finishedAt")) if ended else None
     earliest = latest = None
     if not over and due_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
@@ -224,7 +239,7 @@ def _container_answer(
         restarts=status.restart_count if status else 0,
         cause=cause,
         last_exit=last_exit,
-        state=over or _state(read, status, state, blocked, delay_s, finished),
+        state=over or _state(read, status, state, blocked, delay_s, finished, decision),
         delay_s=delay_s,
         counted_s=counted_s,
         step=_step(delay_s, curve, known=setting.curve is not None),
@@ -235,7 +250,12 @@ def _container_answer(
         exits=tuple(_exits(planned, container, setting, probes=probes)),
         looks_like_liveness_spiral=killed and bool(spec.get("livenessProbe")) and _has_cpu_limit(spec),
         findings=tuple(concerns_of(spec, pod["spec"], setting.version)),
+        unknown_fields=unknown,
     )
+
+
+def _unknown_fields(spec: object) -> tuple[str, ...]:
+    return tuple(unknown_fields(form_of_a_pod(spec))) if isinstance(spec, dict) else ()
 
 
 def _over(read: _Pod) -> str:
@@ -254,6 +274,7 @@ def _state(
     blocked: tuple[Cause, str] | None,
     delay_s: float | None,
     finished: datetime | None,
+    decision: Decision | None,
 ) -> str:
     if status is None:
         phase = f" of it (its pod is {read.status.phase})" if read.status and read.status.phase else ""
@@ -267,15 +288,28 @@ def _state(
     if state.get("running") is not None:
         return "it runs, so no delay is under way"
     if state.get("terminated") is not None:
-        return "it has ended, and the kubelet states no delay"
+        return f"it has ended, {_AFTER.get(decision, 'and the kubelet states no delay')}"
     reason = (state.get("waiting") or {}).get("reason")
     return f"it waits ({reason}), and the kubelet states no delay" if reason else "its status says nothing"
 
 
-def _restarts(pod: Pod, container: Container, code: int, setting: Setting) -> bool:
-    """Whether the exit leads to a restart of this container alone, which the curve delays."""
-    known = {"gates": setting.gates, "version": setting.version, "deviations": as_shipped(setting.version)}
-    return decide(pod, container, code, **known).decision is Decision.RESTART  # type: ignore[arg-type]
+_AFTER: Mapping[Decision | None, str] = {
+    Decision.STOP: "and is not started again after this exit",
+    Decision.RESTART_ALL: "and a rule has all containers of its pod started again, without a delay",
+}
+
+
+def _decision(pod: Pod, container: Container, code: int, setting: Setting, *, is_lost: bool) -> Decision:
+    """What the exit leads to; the curve delays a restart of this container alone."""
+    return decide(
+        pod,
+        container,
+        code,
+        gates=setting.gates,
+        version=setting.version,
+        record_lost=is_lost,
+        deviations=as_shipped(setting.version),
+    ).decision
 
 
 def _exits(pod: Pod, container: Container, setting: Setting, *, probes: bool) -> Iterable[ExitAnswer]:
@@ -308,15 +342,6 @@ def _step(delay_s: float | None, curve: Curve, *, known: bool) -> str:
         return f"delay {restart - 1} of the curve; after another crash {curve.after(delay_s):g} s"
     configured = "the node's configuration" if known else "the default curve"
     return f"{delay_s:g} s is no delay of {configured}: the kubelet has another maximum or initial delay"
-
-
-def _time(text: object) -> datetime | None:
-    """None also for the year 1, which stands for no time."""
-    try:
-        found = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found.tzinfo is not None and found.year > 1970 else None
 
 
 def _has_cpu_limit(spec: Json) -> bool:

@@ -4,6 +4,7 @@ Source: reasons of k8s.io/kubernetes pkg/kubelet/kuberuntime/kuberuntime_contain
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from signal import Signals
 
@@ -31,11 +32,16 @@ _IMAGE = frozenset(
 _START = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError"})
 _NO_START = frozenset({"StartError", "ContainerCannotRun"})
 _HOOKS = frozenset({"PostStartHookError"})
+LOST = "ContainerStatusUnknown"
+"""The reason of an end that the runtime has no record of."""
 _BY_PROBE = ("failed liveness probe", "failed startup probe")
 
 
-def waits_for(waiting: Json) -> tuple[Cause, str] | None:
-    """What other than the backoff a container waits for; None for the backoff, or if that is all."""
+def waits_for(waiting: Json, *, has_ended: bool) -> tuple[Cause, str] | None:
+    """What other than the backoff a container waits for; None for the backoff, or if that is all.
+
+    `has_ended`: an instance of it has. Without one the kubelet counts no attempt: kuberuntime_manager.go doBackOff.
+    """
     reason = str(waiting.get("reason") or "")
     if reason in _IMAGE:
         return (
@@ -45,10 +51,12 @@ def waits_for(waiting: Json) -> tuple[Cause, str] | None:
     if reason in _HOOKS:
         return Cause.HOOK, f"its postStart hook failed ({reason})"
     if reason in _START:
-        return (
-            Cause.START,
-            f"it could not be started ({reason}); each failed attempt lengthens the delay as a crash does",
+        counts = (
+            "each failed attempt lengthens the delay as a crash does"
+            if has_ended
+            else "it has never run, so no delay counts, and the kubelet tries again every 10 to 15 s"
         )
+        return Cause.START, f"it could not be started ({reason}); {counts}"
     return None
 
 
@@ -65,9 +73,9 @@ def cause_of(ended: Json, *, probes: bool, killed_by: str) -> tuple[Cause, str]:
         return Cause.HOOK, f"exit code {code}: the kubelet killed it, as its postStart hook failed"
     if killed_by:
         return Cause.PROBE, f"exit code {code}: the kubelet killed it ({killed_by})"
-    if reason == "ContainerStatusUnknown":
+    if reason == LOST:
         return Cause.NONE, f"its kubelet lost it, and does not know how it ended ({reason}; {code} is no exit code)"
-    number = int(ended.get("signal") or 0) or (code - 128 if code > 128 else 0)
+    number = int(ended.get("signal") or 0) or (code - 128 if 128 < code <= 128 + max(Signals) else 0)
     if not number:
         return Cause.EXIT, f"exit code {code}: it exited by itself"
     name = Signals(number).name if number in {each.value for each in Signals} else f"signal {number}"
@@ -78,13 +86,20 @@ def cause_of(ended: Json, *, probes: bool, killed_by: str) -> tuple[Cause, str]:
     return Cause.SIGNAL, f"exit code {code}: ended by {name}"
 
 
-def killed_by(events: Iterable[Json], pod: Json, container: str) -> str:
-    """The newest Event's word about who killed the container: a sentence about a probe, `hook`, or empty."""
+def killed_by(events: Iterable[Json], pod: Json, container: str, ended: Json) -> str:
+    """What the newest Event of that life says about who killed the container: a sentence about a probe, `hook`, or empty.
+
+    Events outlive the instance that they are about by an hour; they and `ended` have whole seconds.
+    """
     uid = (pod.get("metadata") or {}).get("uid")
+    started, finished = time_of(ended.get("startedAt")), time_of(ended.get("finishedAt"))
     said = ""
     for each in sorted(events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or "")):
         about = each.get("involvedObject") or {}
         if about.get("uid") != uid or f"{{{container}}}" not in str(about.get("fieldPath")):
+            continue
+        at = time_of(each.get("lastTimestamp") or each.get("eventTime"))
+        if at and ((started and at < started - _WHOLE) or (finished and at > finished + _WHOLE)):
             continue
         message = str(each.get("message") or "")
         if each.get("reason") == "FailedPostStartHook":
@@ -93,3 +108,15 @@ def killed_by(events: Iterable[Json], pod: Json, container: str) -> str:
             by_hook = "hook" if "FailedPostStartHook" in message else ""
             said = next((probe for probe in _BY_PROBE if probe in message), by_hook)
     return said
+
+
+_WHOLE = timedelta(seconds=1)
+
+
+def time_of(text: object) -> datetime | None:
+    """None also for the year 1, which stands for no time."""
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo is not None and found.year > 1970 else None

@@ -1,16 +1,22 @@
 """The pods in what people have of a cluster: output of `kubectl get`, a manifest, must-gather, `kubectl cluster-info dump`."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
 from crashloop.stress.pod_template import pods_in
+from crashloop.words import count
 from crashloop.yaml_text import Json, Unreadable, documents, text_of
 
 MAX_FILES = 20_000
 _OF_INTEREST = ("pod", "node", "event")
-"""A dump's file is read if its path, below the folder, has one of these words."""
+"""A dump's file is read if its path, below the folder, has one of these words; others if no pod was in those."""
+_SUFFIXES = (".json", ".yaml", ".yml")
+_PRINTED = re.compile(r"_-o_?(json|yaml)")
+"""Files that `sos report` calls by the command whose output they are, kubectl_get_-o_json_pods."""
+_PACKED = (".gz", ".tgz", ".xz", ".zip", ".tar", ".zst", ".bz2")
 
 
 class Evidence(NamedTuple):
@@ -25,10 +31,13 @@ class Evidence(NamedTuple):
 
 def read_text(text: str, subject: str) -> Evidence:
     """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
-    found = evidence_of(documents(text, is_strict=True))
+    read = documents(text, is_strict=True)
+    found = evidence_of(read)
     if not found.pods:
+        kinds = ", ".join(dict.fromkeys(str(each["kind"]) for each in _objects(read) if each.get("kind")))
         raise UsageError(
-            f"{subject}: no pod in it; expected a Pod, a list of pods, or an object with a pod template, as "
+            f"{subject}: no pod in it{f' ({kinds[:100]})' if kinds else ''}; "
+            "expected a Pod, a list of pods, or an object with a pod template, as "
             "`kubectl get -o yaml` and `-o json` print them."
         )
     return found
@@ -38,20 +47,26 @@ def read_folder(folder: Path) -> Evidence:
     """Raises UsageError for a folder without a pod. A file that cannot be read is left out if another has a pod."""
     objects: list[Any] = []
     faults: list[UsageError] = []
-    files = sorted(each for each in folder.rglob("*") if each.suffix in (".json", ".yaml", ".yml"))
-    for path in files[:MAX_FILES]:
-        if any(word in str(path.relative_to(folder)).lower() for word in _OF_INTEREST):
+    files = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES or _PRINTED.search(each.name))
+    of_interest = [
+        each for each in files if any(word in str(each.relative_to(folder)).lower() for word in _OF_INTEREST)
+    ]
+    found = Evidence((), {}, ())
+    for some in (of_interest, [each for each in files if each not in set(of_interest)]):
+        for path in [] if found.pods else some[:MAX_FILES]:
             try:
                 objects += documents(text_of(path))
             except Unreadable as fault:
                 faults.append(UsageError(f"{path}: cannot be read ({fault})."))
-    found = evidence_of(objects)
+        found = evidence_of(objects)
     if not found.pods:
+        number = sum(each.suffix in _PACKED for each in folder.rglob("*"))
+        packed = f"; {count(number, 'packed file')} in it: unpack it first" if number else ""
         raise (
             faults[0]
             if faults
             else UsageError(
-                f"{folder}: no file with a pod in it, as kubectl prints one (*.yaml, *.yml, *.json).\n"
+                f"{folder}: no file with a pod in it, as kubectl prints one (*.yaml, *.yml, *.json){packed}.\n"
                 "Logs alone, as of `kind export logs`, say of no pod when it ended: keep `kubectl get pods -A -o json` too.\n"
                 "For a pod that is called like the folder, give --namespace."
             )
@@ -78,7 +93,8 @@ def evidence_of(documents: Iterable[Any]) -> Evidence:
                         "two times.\nGive the objects of one of them."
                     )
             case "Event":
-                events += [each] if isinstance(each.get("involvedObject"), dict) else []
+                event = _of_core(each)
+                events += [event] if isinstance(event.get("involvedObject"), dict) else []
             case "Pod":
                 pods[str(metadata.get("uid") or len(pods))] = each
             case _:
@@ -100,6 +116,14 @@ def _objects(documents: Iterable[Any]) -> Iterator[Json]:
             yield from _objects({"kind": kind, **item} for item in items if isinstance(item, dict))
         else:
             yield each
+
+
+def _of_core(event: Json) -> Json:
+    """An Event with the names that its fields have in core/v1; those of events.k8s.io/v1 are others."""
+    return {_IN_CORE.get(name, name): value for name, value in event.items() if value is not None}
+
+
+_IN_CORE = {"regarding": "involvedObject", "note": "message", "deprecatedLastTimestamp": "lastTimestamp"}
 
 
 def _templates(workload: Json) -> Iterator[Json]:

@@ -43,7 +43,9 @@ def from_files(subject: str, *, of_a_cluster: str = "") -> Evidence | None:
     try:
         return read_text(text_from(sys.stdin.buffer) if is_stdin else text_of(path), named)
     except Unreadable as error:
-        raise UsageError(f"{named}: cannot be read ({error}).") from error
+        raise UsageError(
+            f"{named}: cannot be read ({error}).\nExpected what `kubectl get pods -o yaml` or `-o json` prints, and nothing else."
+        ) from error
 
 
 def from_cluster(api: KubeApi, subject: str, namespace: str) -> Evidence:

@@ -120,6 +120,19 @@ def test_series_have_the_labels_that_the_alert_asks_for(loop_at: Any, tmp_path: 
     assert str(alerts(*arguments, "--label", "cluster").exception).startswith("--label 'cluster': expected NAME=VALUE")
 
 
+def test_alerts_that_fire_together_are_told_apart(loop_at: Any, tmp_path: Path) -> None:
+    """promtool prints several samples in one line, and numbers from 1e2 on with an exponent."""
+    of = {"expr": "kube_pod_container_status_restarts_total >= 0", "labels": {"severity": "x"}}
+    rules = [{"alert": 'One "{}\\', **of}, {"alert": "Two", **of}, {"alert": "Late", **of, "for": "2h"}]
+    rules.append({"record": "up:sum", "expr": "sum(up)"})
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [{"name": "g", "rules": rules}]}))
+    found = answer(str(tmp_path / "rules.yaml"), loop_at("300s"), "--phases", "2", "--for", "3h")
+    rows = found["rows"]
+    assert [(each["alert"], each["fired"]) for each in rows] == [('One "{}\\', 2), ("Two", 2), ("Late", 2)]
+    assert (found["healthy"]["Two"], found["healthy"][rows[0]["alert"]]) == (100, 100)
+    assert rows[0]["first_s"][0] < rows[2]["first_s"][0]
+
+
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
     found = answer(
         rules(tmp_path, "kube_pod_info * kube_node_role > 0"), loop_at("30s"), "--phases", "1", "--for", "10m"

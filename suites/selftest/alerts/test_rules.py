@@ -1,5 +1,6 @@
 """Which metrics an alert reads."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,21 @@ def test_only_what_is_scraped_counts(expression: str, metrics: set[str]) -> None
 def test_what_a_rule_records_counts_as_what_it_reads_itself() -> None:
     records = {"ns:a:sum": "sum(a) + ns:a:sum", "ns:b:sum": "sum(ns:a:sum) + b"}
     assert Rules(Path(), {"A": "ns:b:sum > ns:c:sum and ALERTS"}, records).reads("A") == {"a", "b", "ns:c:sum"}
+
+
+def test_only_rules_that_an_alert_reads_are_evaluated_for_it() -> None:
+    rules = [
+        {"record": "a:sum", "expr": "sum(a)"},
+        {"record": "b:sum", "expr": "a:sum"},
+        {"record": "c:sum", "expr": "c"},
+        {"alert": "A", "expr": "b:sum > 1"},
+        {"alert": "C", "expr": "c:sum > 1"},
+    ]
+    text = json.dumps({"groups": [{"name": "g", "interval": "1m", "rules": rules}, {"name": "h", "rules": rules[2:3]}]})
+    records = {each["record"]: each["expr"] for each in rules if "record" in each}
+    kept = Rules(Path(), {"A": "b:sum > 1", "C": "c:sum > 1"}, records, text).only(["A"])
+    (group,) = json.loads(kept.text)["groups"]
+    assert (group["interval"], [*kept.alerts]) == ("1m", ["A"])
+    assert [each.get("record", each.get("alert")) for each in group["rules"]] == ["a:sum", "b:sum", "A"]
+    any_metric = Rules(Path(), {"A": '{__name__=~"c.*"} > 1'}, records, text).only(["A"])
+    assert len(json.loads(any_metric.text)["groups"]) == 2

@@ -95,6 +95,27 @@ def test_wrong_usage_that_nobody_can_be_told_is_no_verdict() -> None:
     assert subprocess.run(["bash", "-c", command], check=False).returncode == ExitCode.USAGE
 
 
+_INTERRUPTED_BY_AN_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.{handler})
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "crashloop.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["crashloop", "--version"]
+from crashloop.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", ExitCode.INTERRUPTED), ("SIG_IGN", ExitCode.OK)])
+def test_an_interrupt_while_it_imports_shows_no_traceback(handler: str, code: int) -> None:
+    program = _INTERRUPTED_BY_AN_IMPORT.format(handler=handler)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
 def test_a_folder_that_was_removed_under_a_command_is_named() -> None:
     command = f'd=$(mktemp -d); cd "$d"; rmdir "$d"; {shlex.join(as_process("run", "--dry-run"))}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -218,8 +239,13 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("predict", "--pods", "0"), "Invalid value for '--pods'"),
         (("predict", "--max", ""), 'kubelet profile "--max ": '),
         (("predict", "--cores", "0"), "Invalid value for '--cores'"),
-        (("predict", "--cores", "inf"), "Invalid value for '--cores'"),
-        (("predict", "--kube-api-qps", "nan"), "Invalid value for '--kube-api-qps'"),
+        (("predict", "--cores", "inf"), "--cores 'inf': expected a number, such as 1.5."),
+        (("predict", "--cores", "1_0.5"), "--cores '1_0.5': expected a number, such as 1.5."),
+        (("predict", "--kube-api-qps", "nan"), "--kube-api-qps 'nan': expected a number, such as 1.5."),
+        (("predict", "--nodes", "1_000"), "--nodes '1_000': expected a whole number, such as 10."),
+        (("predict", "--nodes", "1.0"), "--nodes '1.0': expected a whole number, such as 10."),
+        (("stress", "--pods", " 5"), "--pods ' 5': expected a whole number, such as 10."),
+        (("run", "--dry-run", "--at-least", "1e2"), "--at-least '1e2': expected a whole number, such as 10."),
         (("predict", "--profile", "max-gate-off-but-set"), "refuses to start with it"),
         (("profile", "check", "stock", "--kubernetes-version", "1.99.0"), "--kubernetes-version: version is 1.99.0"),
         (
@@ -242,7 +268,15 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
         (("run", "--requirement", "CAP"), "it is a topic: --topic CAP."),
         (("run", "--requirement", "CAP-3,CAP-4"), "give --requirement once for each name."),
         (("report", "a" * 5000), "it cannot be read (File name too long)."),
-        (("predict", "--life", "1000h"), "--life '1000h': expected 24h at most"),
+        (
+            ("predict", "--life", "1000h"),
+            "--life '1000h': expected 300s at most; of a container that runs longer, a kubelet",
+        ),
+        (("predict", "--life", "595s", "--max", "10s", "--from", "10s"), "--life '595s': expected 590s at most"),
+        (
+            ("predict", "--kubernetes-version", "1.34.0", "--max", "2s"),
+            "a maximum of 2 s on Kubernetes 1.34.0: kubelets before 1.35 look every 10 to 15 s, however short the delay.",
+        ),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
         (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),
     ],
@@ -260,7 +294,7 @@ def test_a_value_that_makes_no_sense_is_refused_before_anything_is_written(
     ("text", "said"),
     [
         ("", "it is empty; expected a KubeletConfiguration ("),
-        ("[]", "it is no mapping; expected a KubeletConfiguration ("),
+        ("[]", "it is a list; expected a KubeletConfiguration ("),
         ("a: [", "it is neither JSON nor YAML: "),
     ],
     ids=["empty", "list", "no YAML"],

@@ -110,6 +110,10 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
         ("{", "cannot be used (it is neither JSON nor YAML"),
         ("contexts: [7]", "cannot be used (contexts: expected entries with name and context)."),
         ("contexts: []", "it has no current context; its contexts: none."),
+        (
+            "{contexts: [{name: a, context: {cluster: c}}], current-context: b}",
+            "its current context 'b' does not exist; its contexts: a.",
+        ),
         ("{apiVersion: v1, kind: Cluster, contexts: []}", "cannot be used (v1 Cluster is no v1 Config)."),
         ("{apiVersion: v2, kind: Config, contexts: []}", "cannot be used (v2 Config is no v1 Config)."),
         ("{contexts: [{name: a, context: {cluster: c}}], current-context: a}", "it names cluster 'c', which is missing."),
@@ -118,7 +122,7 @@ def test_proxy_and_name_of_the_server_are_those_of_the_cluster(tmp_path: Path) -
             "its cluster has no server.",
         ),
     ],
-    ids=["list", "other", "no YAML", "entry", "nothing current", "kind", "version", "cluster missing", "no server"],
+    ids=["list", "other", "no YAML", "entry", "nothing current", "other current", "kind", "version", "no cluster", "no server"],
 )  # fmt: skip
 def test_another_file_is_no_kubeconfig(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "config"
@@ -273,3 +277,9 @@ def test_a_certificate_that_has_no_end_is_not_read(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"/dev/zero cannot be read \(it is no regular file and no pipe\)"):
         read_access(str(tmp_path / "config"))
+
+
+@pytest.mark.parametrize("value", [":", "::"])
+def test_a_list_of_files_that_are_none_is_named(value: str) -> None:
+    with pytest.raises(UsageError, match=f"KUBECONFIG is '{value}', which names no file"):
+        default_kubeconfig(None, {"KUBECONFIG": value})

@@ -1,5 +1,7 @@
 """The curve that a test requires."""
 
+from typing import Any
+
 import pytest
 
 from crashloop.errors import UsageError
@@ -37,3 +39,24 @@ def test_a_misspelt_gate_is_no_configuration() -> None:
         UsageError, match="gate 'KubeletCrashloopBackOffMax' has no effect on restarts; expected one of Kubelet"
     ):
         due_curve("1.37.1", gates={"KubeletCrashloopBackOffMax": True})
+
+
+@pytest.mark.parametrize("restart", [0, 1.5, 2.0, True, "3", None, float("nan")], ids=repr)
+def test_a_restart_is_a_whole_number(restart: Any) -> None:
+    with pytest.raises(ValueError, match="restarts are whole numbers from 1"):
+        due_curve("1.37.1").delay_s(restart)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"version": 1.37}, "version is 1.37; expected text, in quotes"),
+        ({"profile": 5}, "profile is 5; expected text"),
+        ({"gates": {MAX_PERIOD_GATE: "false"}}, "expected True or False for each"),
+        ({"gates": [MAX_PERIOD_GATE]}, "expected True or False for each"),
+    ],
+    ids=str,
+)
+def test_an_argument_of_another_type_is_no_configuration(arguments: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        due_curve(**arguments)

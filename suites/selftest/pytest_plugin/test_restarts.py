@@ -193,7 +193,10 @@ def test_changes_that_are_gone_may_have_shown_an_early_restart(peer: ClusterPeer
 
 
 def test_fewer_waits_than_any_judgement_needs_are_refused(peer: ClusterPeer, tmp_path: Path) -> None:
-    with watched(peer, tmp_path) as restarts, pytest.raises(UsageError, match="waits is 2; expected at least 3"):
+    with (
+        watched(peer, tmp_path) as restarts,
+        pytest.raises(UsageError, match="waits is 2; expected a whole number of at least 3"),
+    ):
         restarts.assert_follows(MAX_10S, waits=2)
 
 

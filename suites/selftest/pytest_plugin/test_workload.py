@@ -1,7 +1,7 @@
 """`restarts.of` and `crash`: a workload of somebody else, back in time or not, and what a failed test shows of it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -154,3 +154,24 @@ def test_the_helper_runs_on_the_node_of_the_pod() -> None:
     made = helper_of(pod("cart", 3, NOW_S, 2), "abc", Fault("exit", 7), "busybox")["spec"]
     assert (made["nodeName"], made["hostPID"], made["restartPolicy"]) == ("worker", True, "Never")
     assert made["containers"][0]["command"][-3:] == ["abc", "exit", "7"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda restarts: restarts.assert_restarts("cart", 0), "at_least is 0; expected a whole number of at least 1"),
+        (lambda restarts: restarts.assert_restarts("cart", True), "at_least is True; expected a whole number"),
+        (lambda restarts: restarts.assert_restarts("cart", 1.5), "at_least is 1.5; expected a whole number"),
+        (lambda restarts: restarts.assert_restarts("cart", 1, within_s=-1), "within_s is -1; expected seconds, 0 or more"),
+        (lambda restarts: restarts.of("cart").assert_restarts(0), "at_least is 0; expected a whole number"),
+        (lambda restarts: restarts.of("cart").assert_back_within(True), "the limit is True; expected seconds, 0 or more"),
+        (lambda restarts: restarts.of("cart").assert_back_within("10s"), "curve is '10s'; expected a curve"),
+        (lambda restarts: restarts.assert_follows("10s"), "assert_follows: curve is '10s'; expected a curve"),
+        (lambda restarts: restarts.assert_follows(MAX_2S, waits=2.5), "waits is 2.5; expected a whole number"),
+    ],
+)  # fmt: skip
+def test_a_number_that_every_pod_would_keep_is_refused(
+    watched: Restarts, ask: Callable[[Any], None], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        ask(watched)

@@ -14,6 +14,7 @@ from crashloop.spec.version import KubernetesVersion
 V1_37 = KubernetesVersion(1, 37, 1)
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FAST = "crashLoopBackOff: {maxContainerRestartPeriod: 1m0s}\n"
+FAST_IN_JSON = '"crashLoopBackOff": {"maxContainerRestartPeriod": "1m0s"}'
 TO_60_S = "0, 10, 20, 40, 60 s"
 
 TAKEN = [
@@ -266,3 +267,54 @@ def test_what_is_no_configuration_is_unreadable_and_what_none_can_decode_is_refu
     tmp_path: Path, text: str, outcome: str
 ) -> None:
     assert row(tmp_path, text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nspec: {kubelet: {maxPods: 110}}\n", "kOps"),
+        ("apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nspec: {kubelet: {maxPods: 110}}\n", "kOps"),
+        (
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec: {kubernetes: {kubelet: {maxPods: 1}}}\n",
+            "Gardener",
+        ),
+        ("apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec: {kubelet: {maxPods: 20}}\n", "Karpenter"),
+        ('{"cpuCfsQuota": true, "containerLogMaxSizeMB": 20}', "AKS"),
+        ('{"kubeletConfig": {"imageGcHighThreshold": 90}}', "AKS"),
+        ('{"properties": {"agentPoolProfiles": [{"kubeletConfig": {"imageGcHighThreshold": 90}}]}}', "AKS"),
+    ],
+)
+def test_settings_by_the_names_of_a_tool_are_no_configuration(tmp_path: Path, text: str, tool: str) -> None:
+    found = row(tmp_path, text)
+    assert (found.outcome, found.dropped) == ("unreadable", ())
+    assert f"by the names of {tool}, which makes a node's configuration of them" in found.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[{{"op": "add", "path": "/machine/kubelet/extraConfig", "value": {{{FAST_IN_JSON}}}}}]',
+        '[{"op": "add", "path": "/machine/kubelet/extraConfig/crashLoopBackOff/maxContainerRestartPeriod", "value": "1m"}]',
+        "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nkubeadmConfigPatches: ['{kind: KubeletConfiguration, "
+        "crashLoopBackOff: {maxContainerRestartPeriod: 1m}}']\n",
+        "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: [{kubeadmConfigPatches: ['{kind: KubeletConfiguration, "
+        "crashLoopBackOff: {maxContainerRestartPeriod: 1m}}']}]\n",
+    ],
+    ids=["talos-patch", "talos-patch-of-a-field", "kind", "kind-node"],
+)
+def test_a_configuration_is_found_in_patches(tmp_path: Path, text: str) -> None:
+    assert row(tmp_path, text).text == TO_60_S
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "[3]", '[{"op": "add", "path": "/a", "value": 1}, {"op": "add", "path": "/a/b"}]']
+)
+def test_a_list_that_patches_no_kubelet_is_unreadable(tmp_path: Path, text: str) -> None:
+    assert row(tmp_path, text).outcome == "unreadable"
+
+
+def test_a_release_that_is_newer_than_every_model_is_told(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(HEAD)
+    newer = checked(str(tmp_path / "own.yaml"), KubernetesVersion(1, 38, 0))
+    assert newer.notes == ("by the rules of 1.37, the newest that this suite has, for 1.38.0",)
+    assert checked(str(tmp_path / "own.yaml"), V1_37).notes == ()

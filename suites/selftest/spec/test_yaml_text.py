@@ -1,5 +1,6 @@
 """Documents and files that users have: what ends is read as kubectl reads it, and what does not end is refused."""
 
+import gc
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crashloop.yaml_text import MOST_BYTES, Unreadable, documents, read_yaml, text_of
+from crashloop.yaml_text import MOST_BYTES, MOST_OF_YAML, Unreadable, documents, read_yaml, text_of
 
 
 def refused(text: str) -> str:
@@ -84,7 +85,7 @@ def test_json_that_is_nested_too_deep_is_refused_too() -> None:
 
 
 def test_an_alias_of_itself_and_aliases_that_multiply_are_refused() -> None:
-    assert "nested deeper" in refused("a: &a [*a]")
+    assert refused("a: &a [*a]").endswith("recursive node (line 1, column 4)")
     names = "abcdefghij"
     lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"{name}: &{name} [{', '.join([f'*{one}'] * 9)}]" for one, name in pairwise(names)]
@@ -155,3 +156,22 @@ def test_a_path_that_no_system_has_is_refused() -> None:
     for path in ("x" * 5000, "a\0b"):
         with pytest.raises(Unreadable):
             text_of(path)
+
+
+def test_a_long_text_is_taken_as_json_only() -> None:
+    """A pod list of 20 MB is no JSON any more once a line stands before it."""
+    rest = " " * MOST_OF_YAML
+    assert documents(f'{{"a": 1}}{rest}') == [{"a": 1}]
+    assert "as YAML it is longer than 16 MiB" in refused(f'Warning: x\n{{"a": 1}}{rest}')
+
+
+def test_the_collector_of_cycles_is_as_it_was_before() -> None:
+    assert gc.isenabled()
+    documents("a: 1")
+    with suppress(Unreadable):
+        documents("a: [")
+    assert gc.isenabled()
+
+
+def test_empty_brackets_nest_nothing() -> None:
+    assert documents("\n".join(f"k{number}: {{}}" for number in range(300)))[0]["k7"] == {}

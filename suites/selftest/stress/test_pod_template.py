@@ -18,7 +18,7 @@ from crashloop.spec.pod import Action, ContainerKind, RestartPolicy
 from crashloop.stress.loads import Crash, has_known_delays, is_stateless
 from crashloop.stress.plan import StressPlan, plan_of
 from crashloop.stress.plan_text import user_in_words
-from crashloop.stress.pod_template import PodTemplate, faults_of
+from crashloop.stress.pod_template import PodTemplate, faults_of, pods_in
 from crashloop.stress.pods import pod_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile
@@ -106,7 +106,7 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
     [
         (
             [{"kind": "Service", "spec": {"ports": []}}],
-            "no pods in it (Service); expected one: a Pod, a PodTemplate or",
+            "no pods in it (Service); expected one: a Pod, or an object with a pod template",
         ),
         ([], "no pods in it (nothing); expected one"),
         ([{"kind": "Pod", "spec": POD}] * 11, f"11 pods in it ({'Pod/?, ' * 10}...); expected one"),
@@ -131,23 +131,23 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
         ([{"kind": "Pod", "spec": {"containers": POD["containers"] * 2}}], "container names are not unique"),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRule=[])}],
-            "spec.containers[0].restartPolicyRule is no field of Kubernetes; did you mean restartPolicyRules?",
+            "spec.containers[0].restartPolicyRule is no field of Kubernetes 1.37; did you mean restartPolicyRules?",
         ),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "exitCode": {}}])}],
-            "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes; did you mean exitCodes?",
+            "spec.containers[0].restartPolicyRules[0].exitCode is no field of Kubernetes 1.37; did you mean exitCodes?",
         ),
         (
             [{"kind": "Pod", "spec": spec(restartPolicyRules=[{"action": "Restart", "onExit": {}}])}],
-            "spec.containers[0].restartPolicyRules[0].onExit is no field of Kubernetes.",
+            "spec.containers[0].restartPolicyRules[0].onExit is no field of Kubernetes 1.37.",
         ),
         (
             [{"kind": "Pod", "spec": spec(livenessProbe={"exec": {"command": ["a"]}, "failureTreshold": 1})}],
-            "spec.containers[0].livenessProbe.failureTreshold is no field of Kubernetes; did you mean failureThreshold?",
+            "spec.containers[0].livenessProbe.failureTreshold is no field of Kubernetes 1.37; did you mean failureThreshold?",
         ),
         (
             [{"kind": "Pod", "spec": spec(comand=["a"])}],
-            "spec.containers[0].comand is no field of Kubernetes; did you mean",
+            "spec.containers[0].comand is no field of Kubernetes 1.37; did you mean",
         ),
         (
             [{"kind": "Pod", "spec": spec(command="a")}],
@@ -199,6 +199,35 @@ def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents
         ({"livenessProbe": {"exec": {}, "periodSeconds": -1}}, "livenessProbe.periodSeconds is -1; 0 or more is valid"),
         ({"livenessProbe": {"periodSeconds": 1}}, "livenessProbe has to have one of exec, grpc, httpGet, tcpSocket"),
         ({"startupProbe": {"exec": {}, "grpc": {"port": 1}}}, "startupProbe has to have one of"),
+        ({"livenessProbe": {}}, "spec.containers[0].livenessProbe has to have one of exec, grpc, httpGet, tcpSocket"),
+        ({"livenessProbe": {"exec": {}}}, "livenessProbe.exec.command is missing"),
+        ({"livenessProbe": {"httpGet": {"port": 0}}}, "livenessProbe.httpGet.port is 0; 1 to 65535 is valid"),
+        (
+            {"startupProbe": {"grpc": {"port": 1}, "successThreshold": 2}},
+            "startupProbe.successThreshold is 2; of this probe, 1 is valid",
+        ),
+        ({"lifecycle": {"postStart": {}}}, "lifecycle.postStart has to have one of exec, httpGet, sleep, tcpSocket"),
+        ({"image": "app@sha256:12"}, "spec.containers[0].image is 'app@sha256:12', which is no image"),
+        ({"image": "App:1"}, "image is 'App:1', which is no image"),
+        (
+            {"resources": {"requests": {"cpu": "1500m"}, "limits": {"cpu": 1}}},
+            "resources.requests.cpu is 1500m, and the limit 1; at most the limit is valid",
+        ),
+        ({"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "1G"}}}, "the limit 1G; at most"),
+        ({"resources": {"requests": {"a.b/gpu": 1}}}, "resources.limits.a.b/gpu is missing"),
+        ({"resources": {"limits": {"a.b/gpu": "1.5"}}}, "a whole number is valid"),
+        ({"resources": {"limits": {"mem": "1"}}}, "resources.limits.mem is no resource"),
+        (
+            {"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
+            "volumeMounts[0].name is 'v'; the pod has no such volume, and",
+        ),
+        ({"ports": [{"containerPort": 70000}]}, "ports[0].containerPort is 70000"),
+        (
+            {"ports": [{"name": "a", "containerPort": 1}, {"name": "a", "containerPort": 2}]},
+            "ports[1].name is 'a' twice",
+        ),
+        ({"env": [{"value": "x"}]}, "env[0].name is missing"),
+        ({"imagePullPolicy": "Sometimes"}, "imagePullPolicy is 'Sometimes'; valid are Always, IfNotPresent, Never"),
         ({"restartPolicyRules": [RULE]}, "restartPolicy is missing; restartPolicyRules need it beside them"),
         ({"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21}, "has 21 rules; 20 at most are valid"),
     ],
@@ -208,6 +237,79 @@ def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made
     fields: dict[str, Any], said: str
 ) -> None:
     assert said in " ".join(faults_of(template(spec(**fields))))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"resources": {"requests": {"memory": "1024Mi", "cpu": 0.5}, "limits": {"memory": "1Gi", "cpu": "5e-1"}}},
+        {"image": "reg.example:5000/a/b__c:v1.0-x"},
+        {"livenessProbe": {"httpGet": {"port": "http"}, "successThreshold": 1}},
+        {"lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
+        {"resources": {"requests": {"cpu": None}, "limits": None}},
+    ],
+    ids=str,
+)
+def test_what_the_api_server_takes_is_taken(fields: dict[str, Any]) -> None:
+    assert list(faults_of(template(spec(**fields)))) == []
+
+
+OF_IT = {"template": LABELLED}
+
+
+@pytest.mark.parametrize(
+    ("document", "names"),
+    [
+        (
+            {"kind": "RayCluster", "spec": {"headGroupSpec": OF_IT, "workerGroupSpecs": [{"groupName": "w", **OF_IT}]}},
+            ["RayCluster/r/headGroupSpec", "RayCluster/r/w"],
+        ),
+        (
+            {"kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {"Master": OF_IT, "Worker": OF_IT}}},
+            ["PyTorchJob/r/Master", "PyTorchJob/r/Worker"],
+        ),
+        ({"kind": "RayService", "spec": {"rayClusterConfig": {"headGroupSpec": OF_IT}}}, ["RayService/r"]),
+        ({"kind": "Job", "spec": {"tasks": [{"name": "a", **OF_IT}]}}, ["Job/r"]),
+        ({"kind": "JobSet", "spec": {"replicatedJobs": [{"name": "a", "template": {"spec": OF_IT}}]}}, ["JobSet/r/a"]),
+        ({"kind": "VirtualMachine", "spec": {"template": {"spec": {"domain": {}}}}}, []),
+        ({"kind": "Workflow", "spec": {"templates": [{"name": "a", "container": {"image": "b"}}]}}, []),
+        ({"kind": "TaskRun", "spec": {"taskSpec": {"steps": [{"name": "a", "image": "b"}]}}}, []),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_templates_in_objects_of_others_are_named_by_what_they_are_of(
+    document: dict[str, Any], names: list[str]
+) -> None:
+    assert [name for name, _ in pods_in({**document, "metadata": {"name": "r"}})] == names
+
+
+@pytest.mark.parametrize(
+    ("of", "policies"),
+    [
+        ({"restartPolicy": "OnFailure"}, ["OnFailure"]),
+        ({"restartPolicy": "ExitCode"}, ["Never"]),
+        ({}, []),
+    ],
+    ids=str,
+)
+def test_a_replica_of_kubeflow_has_the_policy_beside_its_template(of: dict[str, Any], policies: list[str]) -> None:
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "spec": {"tfReplicaSpecs": {"Worker": {**of, **OF_IT}}}}
+    assert [pod["spec"]["restartPolicy"] for _, pod in pods_in(job)] == policies
+
+
+def test_a_template_whose_policy_its_program_replaces_is_none() -> None:
+    never = {"template": {"spec": {**POD, "restartPolicy": "Always"}}}
+    spark = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"driver": never}}
+    assert list(pods_in(spark)) == []
+
+
+def test_what_is_knatives_own_is_no_field_of_a_pod() -> None:
+    service = {
+        "kind": "Service",
+        "spec": {"template": {"spec": {**POD, "containerConcurrency": 5, "timeoutSeconds": 3}}},
+    }
+    ((_, pod),) = pods_in(service)
+    assert pod["spec"] == POD
 
 
 @pytest.mark.parametrize("value", ["100m", "1", "0.5", "64Mi", "1e3", "1E", "129M", 2, "+1", ".5"])
@@ -246,7 +348,7 @@ def test_fields_that_a_template_decides_are_refused_beside_it(tmp_path: Path, fi
 
 
 def test_a_pull_that_is_rare_is_taken() -> None:
-    for fields in ({"image": "app", "imagePullPolicy": "IfNotPresent"}, {"image": "h:5000/app@sha256:0"}):
+    for fields in ({"image": "app", "imagePullPolicy": "IfNotPresent"}, {"image": f"h:5000/app@sha256:{0:064}"}):
         assert list(faults_of(template(spec(**fields)))) == []
 
 
@@ -330,7 +432,7 @@ def test_one_of_several_is_chosen_by_its_kind_and_name(tmp_path: Path) -> None:
     assert own(load_stress_profile(path)).labels == {"app": "b"}
     path.write_text(PROFILE)
     assert "2 pods in it (Deployment/a, Deployment/b); expected one" in refusal(path)
-    assert "Choose one: app.yaml#Deployment/b" in refusal(path)
+    assert "expected one. Choose it: app.yaml#Deployment/b" in refusal(path)
 
 
 def test_what_a_run_decides_itself_is_replaced_and_said(tmp_path: Path) -> None:

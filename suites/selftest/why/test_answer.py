@@ -95,7 +95,9 @@ def test_a_stated_delay_has_a_place_on_the_curve(stated: str, curve: Curve | Non
         ({"code": 0, "reason": "Completed"}, (), Cause.EXIT, "exit code 0: it exited by itself"),
         ({"code": 139}, (), Cause.SIGNAL, "exit code 139: ended by SIGSEGV"),
         ({"code": 137}, (), Cause.SIGNAL, "exit code 137: ended by SIGKILL"),
-        ({"code": 255}, (), Cause.SIGNAL, "exit code 255: ended by signal 127"),
+        ({"code": 255}, (), Cause.EXIT, "exit code 255: it exited by itself"),
+        ({"code": 192}, (), Cause.SIGNAL, "exit code 192: ended by SIGRTMAX"),
+        ({"code": 193}, (), Cause.EXIT, "exit code 193: it exited by itself"),
         ({"code": 137, "reason": "OOMKilled"}, (), Cause.MEMORY, "it exceeded its memory limit"),
         ({"code": 137, "livenessProbe": PROBE}, (), Cause.SIGNAL, "a kill by a probe looks the same"),
         (
@@ -267,6 +269,74 @@ def test_a_failed_hook_is_the_cause_although_the_kubelet_kills_afterwards() -> N
     seen = (event("FailedPostStartHook", "PostStartHook failed"), event("Killing", "FailedPostStartHook"))
     found = answer(pod(code=137, lifecycle={"postStart": {"exec": {"command": ["false"]}}}), events=seen)
     assert found.cause is Cause.HOOK
+
+
+@pytest.mark.parametrize("at", ["2026-01-02T02:10:00Z", "2026-01-02T03:10:00Z"], ids=["before", "after"])
+def test_an_event_of_another_life_says_nothing_of_this_end(at: str) -> None:
+    killed = event("Killing", "Container app failed liveness probe, will be restarted") | {"lastTimestamp": at}
+    assert answer(pod(code=1, livenessProbe=PROBE), events=(killed,)).cause is Cause.EXIT
+    in_time = killed | {"lastTimestamp": "2026-01-02T03:04:05Z"}
+    assert answer(pod(code=1, livenessProbe=PROBE), events=(in_time,)).cause is Cause.PROBE
+
+
+def test_an_event_of_the_newer_api_is_read() -> None:
+    newer = {
+        "kind": "Event",
+        "reason": "Killing",
+        "note": "Container app failed liveness probe, will be restarted",
+        "regarding": {"uid": "u", "fieldPath": "spec.containers{app}"},
+        "eventTime": None,
+        "deprecatedLastTimestamp": "2026-01-02T03:04:05Z",
+    }
+    found = evidence_of([pod(livenessProbe=PROBE), newer])
+    assert answer(found.pods[0], events=found.events).cause is Cause.PROBE
+
+
+def test_a_start_that_failed_lengthens_a_delay_only_after_an_end() -> None:
+    blocked: Json = {"waiting": "CreateContainerConfigError", "waits": 'configmap "x" not found'}
+    assert "each failed attempt lengthens the delay" in answer(pod(**blocked)).state
+    new = pod(**blocked)
+    new["status"]["containerStatuses"][0] |= {"restartCount": 0, "lastState": {}}
+    assert "tries again every 10 to 15 s" in answer(new).state
+
+
+def test_what_its_runtime_has_no_record_of_is_not_delayed() -> None:
+    lost = ended(restarts=1, code=137, reason="ContainerStatusUnknown")
+    assert (answer(lost).counted_s, answer(lost).state) == (None, "it has ended, and the kubelet states no delay")
+
+
+def test_what_has_ended_for_good_is_told_so() -> None:
+    assert answer(ended(spec={"restartPolicy": "Never"})).state.endswith("is not started again after this exit")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            {"restartPolicyRule": []},
+            "spec.containers[0].restartPolicyRule is no field of Kubernetes 1.37; did you mean",
+        ),
+        (
+            {"restartPolicyRules": [{"action": "Restart", "exitCodes": {"operator": "In", "value": [4]}}]},
+            "mean values?",
+        ),
+    ],
+)
+def test_a_misspelt_field_is_named(rule: Json, said: str) -> None:
+    (found,) = answer(pod(restartPolicy="Never", **rule)).unknown_fields
+    assert said in found
+
+
+def test_a_misspelt_field_is_named_where_the_right_one_is_missing() -> None:
+    rule = {"action": "Restart", "exitCode": {"operator": "In", "values": [4]}}
+    with pytest.raises(UsageError, match=r"exitCodes is missing; .*\.exitCode is no field .* did you mean exitCodes\)"):
+        answer(pod(restartPolicy="Never", restartPolicyRules=[rule]))
+
+
+def test_a_field_that_is_null_is_not_given() -> None:
+    assert len(answer_of(pod() | {"metadata": None, "status": None}, SETTING, ())) == 1
+    probe = PROBE | {"periodSeconds": None, "failureThreshold": 0}
+    assert answer(pod(livenessProbe=probe, restartPolicyRules=None)).delay_s == 40.0
 
 
 @pytest.mark.parametrize("metadata", [{"name": "p", "uid": ["u"]}, {"name": "p", "uid": {"a": "b"}}], ids=str)

@@ -102,6 +102,35 @@ def test_a_node_that_is_there_twice_and_once_without_a_version_is_one() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["all.json", "web.yaml", "pods/kubectl_get_-o_json_--namespace_ns_pods", "oc_get_-o_yaml_x"]
+)
+def test_a_file_of_a_dump_is_found_by_another_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(json.dumps({"kind": "PodList", "items": [pod()]}))
+    assert len(containers(why(str(tmp_path), "--json"))) == 1
+
+
+def test_packed_files_of_a_dump_are_told(tmp_path: Path) -> None:
+    (tmp_path / "pods.yaml.gz").write_bytes(b"\x1f\x8b")
+    assert "1 packed file in it: unpack it first" in str(why(str(tmp_path)).exception)
+
+
+def test_pods_of_kubelets_that_are_too_old_hide_no_others() -> None:
+    old = pod() | {"metadata": {"name": "old", "uid": "o"}, "spec": pod()["spec"] | {"nodeName": "old"}}
+    of_old = {"kind": "Node", "metadata": {"name": "old"}, "status": {"nodeInfo": {"kubeletVersion": "v1.28.3"}}}
+    done = why("-", given=json.dumps({"kind": "List", "items": [NODE, of_old, old, pod()]}))
+    assert done.exit_code == 0
+    assert "pod default/old: its kubelet, 1.28.3, is older" in done.stderr
+    assert "ns/p, container app on n, kubelet 1.36.2" in done.stdout
+    assert "is older" in str(why("-", given=json.dumps({"kind": "List", "items": [of_old, old]})).exception)
+
+
+def test_a_misspelt_field_stands_in_the_answer() -> None:
+    given = json.dumps(pod(restartPolicy="Never", restartPolicyRule=[]))
+    assert "  left out    spec.containers[0].restartPolicyRule is no field" in why("-", given=given).output
+
+
+@pytest.mark.parametrize(
     ("version", "said"),
     [
         (
@@ -199,10 +228,12 @@ def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
         (b"", "no pod in it"),
         (b"kind: Service\n", "no pod in it"),
         (b"\xff\xff", "it is no text in UTF-8"),
-        (b"\x1f\x8b\x08\x00", "it is compressed (gzip); unpack it first"),
+        (b"\x1f\x8b\x08\x00", "it is packed (gzip); unpack it first"),
         (b"kind: Pod\nmetadata: {name: {{ .Values.name }}}\nspec: {}\n", "render the template first"),
         (b"kind: Pod\nspec: {containers: [{name: '{{ .Name }}', image: a}]}\n", "render the template first"),
         (b"k\0i\0n\0d\0", "it has zero bytes"),
+        (b"pods.yaml".ljust(257, b"\0") + b"ustar\0".ljust(255, b"\0"), "it is packed (tar); unpack it first"),
+        (b"Name: p\nState: x\n  Reason: CrashLoopBackOff\n", "Expected what `kubectl get pods -o yaml`"),
         (b"NAME READY STATUS\n", "as `kubectl get -o yaml` and `-o json` print them"),
     ],
 )
