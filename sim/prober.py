@@ -77,20 +77,26 @@ class Prober:
         """Containers whose next life a faulty kubelet takes for started."""
         self._succeeded: set[str] = set()
         """Containers whose startup probe has succeeded in any life."""
+        self._met: set[str] = set()
+        """Instances that ran when this kubelet started and that it has not asked for their start."""
 
     def inherit(self, before: "Prober") -> None:
         """What the kubelet finds in the pod's status after its own restart."""
         keeps = self._behaviour.keeps_at_restart
-        if self._release < FIRST_THAT_KEEPS_READINESS or keeps == "nothing":
+        alive = {each.name: each for each in self._pod.alive()}
+        if keeps == "nothing":
             return
-        self.probed.started |= before.probed.started
+        long_ns = self._loop.now - RESTART_GRACE_NS
+        old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
+        # No worker says yet that they have a startup probe: prober_manager.go@v1.37.2 isContainerStarted.
+        self._met = {each.container_id for each in alive.values() if each.started_ns is not None}
+        if self._release < FIRST_THAT_KEEPS_READINESS:
+            return
+        self.probed.started |= before.probed.started | old
         self._started_before = before._succeeded if keeps == "more" else set()
         kept = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
-        alive = {each.name: each for each in self._pod.alive()}
         pod_is_ready = all(each.name in alive and before.is_ready(each, alive[each.name]) for each in kept)
         if keeps == "all" and pod_is_ready:
-            long_ns = self._loop.now - RESTART_GRACE_NS
-            old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
             self._ready |= before._ready & old
 
     def add_pod(self) -> None:
@@ -135,7 +141,8 @@ class Prober:
         """What the status says of a running instance."""
         if container.is_sidecar and self._behaviour.sidecars_ready_unprobed:
             return True
-        if self._behaviour.heeds_readiness and not self.has_started(container, instance):
+        has_started = instance.container_id in self._met or self.has_started(container, instance)
+        if self._behaviour.heeds_readiness and not has_started:
             return False
         if self._behaviour.never_ready:
             return False
@@ -149,7 +156,7 @@ class Prober:
     def states_started(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance: prober_manager.go@v1.37.1 isContainerStarted."""
         before = self._behaviour.states_started == "by any life" and container.name in self._succeeded
-        return before or self.has_started(container, instance)
+        return before or instance.container_id in self._met or self.has_started(container, instance)
 
     def grace_s(self, container: Container, instance: SimulatedInstance | None = None) -> int | None:
         """The grace period of the probe that an instance has failed; None: that of the pod (kuberuntime_container.go@v1.37.1)."""
@@ -206,6 +213,9 @@ class Prober:
             return
         is_startup = probe.kind is ProbeKind.STARTUP
         started = self.has_started(container, instance)
+        if is_startup and instance.container_id in self._met:
+            self._met.discard(instance.container_id)
+            self._wake()
         if instance.container_id in self.probed.failed or (is_startup and started and self._behaviour.startup_ends):
             return
         if not is_startup and not started and self._behaviour.awaits_startup:

@@ -35,6 +35,7 @@ from crashloop.checks import (
     restart_cost,
     restart_rates,
     samples,
+    started,
     starts,
     statements,
 )
@@ -80,6 +81,7 @@ CHECKERS: dict[str, Checker[Any]] = gathered(
     restart_cost,
     restart_rates,
     samples,
+    started,
     starts,
     statements,
 )

@@ -31,6 +31,7 @@ from crashloop.model.variants import (
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
+    STARTED_BY_ITS_KUBELET,
     STARTED_CARRIES_OVER,
 )
 from crashloop.spec.dependency import PullPolicy
@@ -70,6 +71,11 @@ KILLED = 137
 def counts_as_started(had_started: bool, was_killed: bool, deviations: frozenset[str] = DOCUMENTED) -> bool:
     """Whether an instance counts as started before its startup probe is asked, after one that had started or was killed."""
     return had_started and was_killed and STARTED_CARRIES_OVER in deviations
+
+
+def starts_with_its_kubelet(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether an instance that runs when its kubelet starts counts as started until that kubelet asks its startup probe."""
+    return STARTED_BY_ITS_KUBELET in deviations
 
 
 def stands_still(deviations: frozenset[str] = DOCUMENTED) -> bool:

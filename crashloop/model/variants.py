@@ -68,6 +68,7 @@ RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 PROBE_SUCCESSES_GO_ON = "probe-successes-go-on-after-a-restart"
 STARTED_CARRIES_OVER = "started-carries-over-a-kill"
+STARTED_BY_ITS_KUBELET = "started-comes-with-the-kubelet"
 FORGOTTEN_RUNS_AGAIN = "what-has-ended-runs-again-without-its-record"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
@@ -278,6 +279,13 @@ VARIANTS: tuple[Variant, ...] = (
         "startup probe is asked; it was to count as started after a success of its own startup probe.",
         source="Pod Lifecycle, Types of probe; pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses",
         since=(1, 35),
+    ),
+    Variant(
+        name=STARTED_BY_ITS_KUBELET,
+        sentence="What runs when its kubelet starts counts as started until that asks its startup probe, which it does not ask "
+        "of what has run for 10 s; it was to count as started after a success of its startup probe.",
+        source="Pod Lifecycle, Types of probe; pkg/kubelet/prober/prober_manager.go@v1.37.2 isContainerStarted",
+        since=(1, 33),
     ),
     Variant(
         name=FORGOTTEN_RUNS_AGAIN,

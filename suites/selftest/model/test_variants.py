@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from crashloop.model.after_restart import counts_as_started, ends_delay, may_be_hidden, probes_go_on, shown_exit_code
+from crashloop.model.after_restart import (
+    counts_as_started,
+    ends_delay,
+    may_be_hidden,
+    probes_go_on,
+    shown_exit_code,
+    starts_with_its_kubelet,
+)
 from crashloop.model.api_server import as_stored
 from crashloop.model.backoff import dues
 from crashloop.model.config import Curve, effective_curve
@@ -135,6 +142,7 @@ WHERE_EACH_SHOWS: dict[str, Callable[[frozenset[str]], Any]] = {
     "success-gets-no-second-sandbox": success_before_the_loss_of_a_sandbox,
     "restart-all-counts-each-container": lambda deviations: counted_restarts(RESETTING, TWO_RESTARTED, deviations),
     "started-carries-over-a-kill": lambda deviations: counts_as_started(True, True, deviations),
+    "started-comes-with-the-kubelet": starts_with_its_kubelet,
     "what-has-ended-runs-again-without-its-record": end_without_a_record,
     "pod-start-measured-twice": lambda deviations: most_start_samples(5, deviations),
     "api-server-drops-container-policies": lambda deviations: as_stored(NEVER_WITHOUT_THE_GATE, deviations).pod,

@@ -107,6 +107,11 @@ NEIGHBOURS = {
     "started-carries-over-a-kill": Neighbour(
         "killed-after-starting", "says so of what runs", {"states_started": "running"}
     ),
+    "started-comes-with-the-kubelet": Neighbour(
+        "kubelet-restarted-beside-unstarted",
+        "says so of what runs, before a restart too",
+        {"states_started": "running"},
+    ),
     "what-has-ended-runs-again-without-its-record": Neighbour(
         "records-of-what-has-ended-lost", "runs a completed init container again", {"forgotten": "init too"}
     ),
