@@ -207,7 +207,7 @@ class Prober:
         worker = container.name, probe.kind
         if self._behaviour.http_in_first_life and probe.handler is Handler.HTTP and instance.number:
             return
-        if self._is_done(probe) or instance.exited_ns is not None or worker not in self._workers:
+        if self._is_done(container, probe) or instance.exited_ns is not None or worker not in self._workers:
             return
         if self._pod.was_reset and container.is_sidecar and self._behaviour.sidecars_after_reset == "never started":
             return
@@ -238,10 +238,14 @@ class Prober:
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
         self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
 
-    def _is_done(self, probe: Probe) -> bool:
-        """Whether the kubelet works on the pod no more; while it ends it, readiness probes go on."""
+    def _is_done(self, container: Container, probe: Probe) -> bool:
+        """Whether the kubelet works on the pod no more; while it ends it, readiness probes and those of sidecars go on.
+
+        pkg/kubelet/prober/prober_manager.go@v1.37.2 StopLivenessAndStartup looks at regular containers alone.
+        """
         goes_on = self._behaviour.probes_at_end
-        asks = goes_on == "all" or (goes_on == "readiness" and probe.kind is ProbeKind.READINESS)
+        spared = probe.kind is ProbeKind.READINESS or container.is_sidecar
+        asks = goes_on == "all" or (goes_on == "readiness" and spared)
         return self._is_over() and not (self.terminates and asks)
 
     def _asks_from_ns(self, probe: Probe, instance: SimulatedInstance) -> int:
@@ -266,7 +270,7 @@ class Prober:
     def _answered(
         self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int
     ) -> None:
-        if self._is_done(probe) or instance.exited_ns is not None:
+        if self._is_done(container, probe) or instance.exited_ns is not None:
             return
         worker, behaviour = (container.name, probe.kind), self._behaviour
         counter = (container.name, ProbeKind.LIVENESS) if behaviour.failures_shared else worker

@@ -16,6 +16,7 @@ from crashloop.checks.started import comes_with_its_kubelet, may_count_as_starte
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done
 from crashloop.history.stamps import Fact
+from crashloop.model.after_restart import is_asked_at_the_end
 from crashloop.restarts.answers import ProbeAnswer, answers_of, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost
@@ -235,7 +236,7 @@ def _at_the_end(case: Case, seen: Seen, life: Life, done: Done, until_ns: int) -
                 yield fail_unless(lost or held, f"{unasked} {at_lines([done.line])}; it ran on.", done.line)
             continue
         seen["silent"] += not asked
-        if asked:
+        if asked and not is_asked_at_the_end(life.spec, case.prediction.deviations):
             lines, last_ns = (done.line, asked[-1].line), asked[-1].utc_ns or 0
             late_s = (last_ns - done.t_ns) / 1e9
             went_on = f"the {probe.kind} probe of {life.name} was asked {seconds(late_s)} after the deletion of its pod"

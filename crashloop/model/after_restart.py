@@ -31,6 +31,7 @@ from crashloop.model.variants import (
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
+    SIDECARS_PROBED_AT_END,
     STARTED_BY_ITS_KUBELET,
     STARTED_CARRIES_OVER,
 )
@@ -96,6 +97,11 @@ def probes_go_on(container: Container, release: tuple[int, int], deviations: fro
     """
     # "Probes became active again" -- KEP-5532, Restart Phases
     return RESTART_ALL_LOSES_PROBES not in deviations or (release >= (1, 37) and len(container.probes) == 1)
+
+
+def is_asked_at_the_end(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether its liveness and startup probes go on while its pod ends."""
+    return container.is_sidecar and SIDECARS_PROBED_AT_END in deviations
 
 
 def may_be_hidden(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:

@@ -112,6 +112,9 @@ NEIGHBOURS = {
         "says so of what runs, before a restart too",
         {"states_started": "running"},
     ),
+    "sidecars-are-probed-while-their-pod-ends": Neighbour(
+        "deleted-pod-with-a-probed-sidecar", "asks those of all containers", {"probes_at_end": "all"}
+    ),
     "what-has-ended-runs-again-without-its-record": Neighbour(
         "records-of-what-has-ended-lost", "runs a completed init container again", {"forgotten": "init too"}
     ),
