@@ -79,6 +79,8 @@ class Prober:
         """Containers whose startup probe has succeeded in any life."""
         self._met: set[str] = set()
         """Instances that ran when this kubelet started and that it has not asked for their start."""
+        self._unasked: set[str] = set()
+        """The same of those that it takes for ready until it has asked."""
 
     def inherit(self, before: "Prober") -> None:
         """What the kubelet finds in the pod's status after its own restart."""
@@ -90,6 +92,7 @@ class Prober:
         old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
         # No worker says yet that they have a startup probe: prober_manager.go@v1.37.2 isContainerStarted.
         self._met = {each.container_id for each in alive.values() if each.started_ns is not None}
+        self._unasked = self._met - (old if self._release >= FIRST_THAT_KEEPS_READINESS else set())
         if self._release < FIRST_THAT_KEEPS_READINESS:
             return
         self.probed.started |= before.probed.started | old
@@ -151,7 +154,7 @@ class Prober:
         kinds = [each.kind for each in container.probes] if has_all else self._kinds_of(container)
         has_worker = ProbeKind.READINESS in kinds and self._behaviour.heeds_readiness
         kept = self._behaviour.stays_ready and container.name in self._were_ready
-        return not has_worker or kept or instance.container_id in self._ready
+        return not has_worker or kept or instance.container_id in self._ready | self._unasked
 
     def states_started(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance: prober_manager.go@v1.37.1 isContainerStarted."""
@@ -215,6 +218,9 @@ class Prober:
         started = self.has_started(container, instance)
         if is_startup and instance.container_id in self._met:
             self._met.discard(instance.container_id)
+            self._wake()
+        if probe.kind is ProbeKind.READINESS and instance.container_id in self._unasked:
+            self._unasked.discard(instance.container_id)
             self._wake()
         if instance.container_id in self.probed.failed or (is_startup and started and self._behaviour.startup_ends):
             return

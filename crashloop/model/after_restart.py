@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping
 from crashloop.model.variants import (
     DOCUMENTED,
     FORGOTTEN_RUNS_AGAIN,
+    READY_BY_ITS_KUBELET,
     RESTART_ALL_HIDES_EXIT_CODE,
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
@@ -77,6 +78,18 @@ def counts_as_started(had_started: bool, was_killed: bool, deviations: frozenset
 def starts_with_its_kubelet(deviations: frozenset[str] = DOCUMENTED) -> bool:
     """Whether an instance that runs when its kubelet starts counts as started until that kubelet asks its startup probe."""
     return STARTED_BY_ITS_KUBELET in deviations
+
+
+_KEPT_AFTER_S, _KEEPS_SINCE = 10.0, (1, 35)
+"""Of what has run for so long, a kubelet of that release or a later one keeps what was stated: kubeletRestartGracePeriod."""
+
+
+def is_ready_with_its_kubelet(ran_s: float, release: tuple[int, int], deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether an instance that has run for so long when its kubelet starts counts as ready until its readiness probe is asked.
+
+    Its start and that of the kubelet are known to within a second each.
+    """
+    return READY_BY_ITS_KUBELET in deviations and (release < _KEEPS_SINCE or ran_s < _KEPT_AFTER_S + 2)
 
 
 def stands_still(deviations: frozenset[str] = DOCUMENTED) -> bool:

@@ -145,3 +145,16 @@ def test_a_restarted_kubelet_lets_what_stands_behind_a_sidecar_wait_on() -> Scen
     )
     until = Until(phase="Running", quiet_s=2, at_most_s=QUICK_WATCH_S)
     return restarted_beside("a-starting-sidecar", sidecar, app(HOLDS), until=until)
+
+
+@requirement("PROBE-25")
+def test_a_restarted_kubelet_says_of_nothing_that_it_is_ready() -> Scenario:
+    """Of what has just begun either (kubernetes/kubernetes#135795)."""
+    unready = Probe(kind=ProbeKind.READINESS, pattern="FFF", handler=Handler.HTTP, period_s=5, timeout_s=5)
+    return PodScenario(
+        name="kubelet-restarted-beside-young-unready",
+        profile="max-gate-off",
+        pod=Pod(containers=(Container(probes=(unready,)), app(runs((16, 1)), name="other"))),
+        until=Until(restarts={"other": 1}, quiet_s=2, at_most_s=QUICK_WATCH_S),
+        interventions=(at(6, InterventionKind.RESTART_KUBELET),),
+    )

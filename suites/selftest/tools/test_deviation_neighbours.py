@@ -112,6 +112,9 @@ NEIGHBOURS = {
         "says so of what runs, before a restart too",
         {"states_started": "running"},
     ),
+    "ready-comes-with-the-kubelet": Neighbour(
+        "kubelet-restarted-beside-young-unready", "says so before a restart too", {"heeds_readiness": False}
+    ),
     "sidecars-are-probed-while-their-pod-ends": Neighbour(
         "deleted-pod-with-a-probed-sidecar", "asks those of all containers", {"probes_at_end": "all"}
     ),
