@@ -262,7 +262,7 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     startup_outlives_exits: str = "always"
     """Whether a startup probe goes on after an exit of its sidecar: always, or not under Never."""
     probes_at_end: str = "readiness"
-    """The probes that go on while their pod ends: readiness, none, or all."""
+    """The probes that go on while their pod ends: readiness (and those of sidecars), none, or all."""
 
     # Static pods and deleted ones (owner_player.py, statements.py, director.py, sync.py)
     edited_static: str = "in turn"

@@ -77,20 +77,29 @@ class Prober:
         """Containers whose next life a faulty kubelet takes for started."""
         self._succeeded: set[str] = set()
         """Containers whose startup probe has succeeded in any life."""
+        self._met: set[str] = set()
+        """Instances that ran when this kubelet started and that it has not asked for their start."""
+        self._unasked: set[str] = set()
+        """The same of those that it takes for ready until it has asked."""
 
     def inherit(self, before: "Prober") -> None:
         """What the kubelet finds in the pod's status after its own restart."""
         keeps = self._behaviour.keeps_at_restart
-        if self._release < FIRST_THAT_KEEPS_READINESS or keeps == "nothing":
+        alive = {each.name: each for each in self._pod.alive()}
+        if keeps == "nothing":
             return
-        self.probed.started |= before.probed.started
+        long_ns = self._loop.now - RESTART_GRACE_NS
+        old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
+        # No worker says yet that they have a startup probe: prober_manager.go@v1.37.2 isContainerStarted.
+        self._met = {each.container_id for each in alive.values() if each.started_ns is not None}
+        self._unasked = self._met - (old if self._release >= FIRST_THAT_KEEPS_READINESS else set())
+        if self._release < FIRST_THAT_KEEPS_READINESS:
+            return
+        self.probed.started |= before.probed.started | old
         self._started_before = before._succeeded if keeps == "more" else set()
         kept = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
-        alive = {each.name: each for each in self._pod.alive()}
         pod_is_ready = all(each.name in alive and before.is_ready(each, alive[each.name]) for each in kept)
         if keeps == "all" and pod_is_ready:
-            long_ns = self._loop.now - RESTART_GRACE_NS
-            old = {each.container_id for each in alive.values() if (each.started_ns or self._loop.now) < long_ns}
             self._ready |= before._ready & old
 
     def add_pod(self) -> None:
@@ -135,7 +144,8 @@ class Prober:
         """What the status says of a running instance."""
         if container.is_sidecar and self._behaviour.sidecars_ready_unprobed:
             return True
-        if self._behaviour.heeds_readiness and not self.has_started(container, instance):
+        has_started = instance.container_id in self._met or self.has_started(container, instance)
+        if self._behaviour.heeds_readiness and not has_started:
             return False
         if self._behaviour.never_ready:
             return False
@@ -144,12 +154,12 @@ class Prober:
         kinds = [each.kind for each in container.probes] if has_all else self._kinds_of(container)
         has_worker = ProbeKind.READINESS in kinds and self._behaviour.heeds_readiness
         kept = self._behaviour.stays_ready and container.name in self._were_ready
-        return not has_worker or kept or instance.container_id in self._ready
+        return not has_worker or kept or instance.container_id in self._ready | self._unasked
 
     def states_started(self, container: Container, instance: SimulatedInstance) -> bool:
         """What the status says of a running instance: prober_manager.go@v1.37.1 isContainerStarted."""
         before = self._behaviour.states_started == "by any life" and container.name in self._succeeded
-        return before or self.has_started(container, instance)
+        return before or instance.container_id in self._met or self.has_started(container, instance)
 
     def grace_s(self, container: Container, instance: SimulatedInstance | None = None) -> int | None:
         """The grace period of the probe that an instance has failed; None: that of the pod (kuberuntime_container.go@v1.37.1)."""
@@ -200,12 +210,18 @@ class Prober:
         worker = container.name, probe.kind
         if self._behaviour.http_in_first_life and probe.handler is Handler.HTTP and instance.number:
             return
-        if self._is_done(probe) or instance.exited_ns is not None or worker not in self._workers:
+        if self._is_done(container, probe) or instance.exited_ns is not None or worker not in self._workers:
             return
         if self._pod.was_reset and container.is_sidecar and self._behaviour.sidecars_after_reset == "never started":
             return
         is_startup = probe.kind is ProbeKind.STARTUP
         started = self.has_started(container, instance)
+        if is_startup and instance.container_id in self._met:
+            self._met.discard(instance.container_id)
+            self._wake()
+        if probe.kind is ProbeKind.READINESS and instance.container_id in self._unasked:
+            self._unasked.discard(instance.container_id)
+            self._wake()
         if instance.container_id in self.probed.failed or (is_startup and started and self._behaviour.startup_ends):
             return
         if not is_startup and not started and self._behaviour.awaits_startup:
@@ -228,10 +244,14 @@ class Prober:
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
         self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
 
-    def _is_done(self, probe: Probe) -> bool:
-        """Whether the kubelet works on the pod no more; while it ends it, readiness probes go on."""
+    def _is_done(self, container: Container, probe: Probe) -> bool:
+        """Whether the kubelet works on the pod no more; while it ends it, readiness probes and those of sidecars go on.
+
+        pkg/kubelet/prober/prober_manager.go@v1.37.2 StopLivenessAndStartup looks at regular containers alone.
+        """
         goes_on = self._behaviour.probes_at_end
-        asks = goes_on == "all" or (goes_on == "readiness" and probe.kind is ProbeKind.READINESS)
+        spared = probe.kind is ProbeKind.READINESS or container.is_sidecar
+        asks = goes_on == "all" or (goes_on == "readiness" and spared)
         return self._is_over() and not (self.terminates and asks)
 
     def _asks_from_ns(self, probe: Probe, instance: SimulatedInstance) -> int:
@@ -258,7 +278,7 @@ class Prober:
     def _answered(
         self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int
     ) -> None:
-        if self._is_done(probe) or instance.exited_ns is not None:
+        if self._is_done(container, probe) or instance.exited_ns is not None:
             return
         worker, behaviour = (container.name, probe.kind), self._behaviour
         counter = (container.name, ProbeKind.LIVENESS) if behaviour.failures_shared else worker

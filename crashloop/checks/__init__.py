@@ -11,7 +11,7 @@ checker is stands in checker.py, its output in finding.py, its input in crashloo
 - kills.py, probes.py, pulls.py: what ends a container from outside, when probes are asked, when images are pulled;
 - circumstances.py, kept.py, restart_cost.py: what a life runs in, what restarts keep, what they cost;
 - restart_all.py, restart_all_stated.py: RestartAllContainers, and what statuses say of it;
-- statements.py, last_exit.py, phase.py, readiness.py, initialized.py: what statuses say, against ground truth;
+- statements.py, last_exit.py, phase.py, readiness.py, started.py, initialized.py: what statuses say, against ground truth;
 - metrics.py, configuration.py, api.py: what the kubelet counts, which configuration it runs with, what the API server answers;
 - disturbances.py: what a scenario does to the kubelet and its control plane, and how restarts go on;
 - comparisons.py: several recordings together.

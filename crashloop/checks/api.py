@@ -215,7 +215,11 @@ LEFT_FOR_S = 20.0
 
 @checker("admitted", "a start of one of its containers, or its rejection where that is due")
 def check_admitted(case: Case, seen: Seen) -> Iterator[Finding]:
-    """The kubelet MUST run the pod that is bound to its node, and fail it only if the model says so."""
+    """The kubelet MUST run the pod that is bound to its node, and fail it only if the model says so.
+
+    It MUST NOT reject one that it has begun to run, nor one that replaces it.
+    """
+    yield from _rejected_later(case)
     due = case.prediction.admission
     rejected, began = _rejection(case.pod), _first_start(case.pod)
     lines = tuple(each.line for each in (rejected, began) if each is not None)
@@ -264,11 +268,29 @@ def check_placement(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive(f"no status says that the scheduler bound the pod: {why_it_ended(case)}.")
 
 
+def _rejected_later(case: Case) -> Iterator[Finding]:
+    """Rejections of pods that had begun, or that replace others: when the kubelet restarts it admits each of them anew."""
+    for pod in case.pods:
+        began, rejected = _first_start(pod), _failed_for_a_reason(pod)
+        if rejected is None or rejected.reason == FEATURE_UNSUPPORTED or (pod is case.pod and began is None):
+            continue
+        lines = tuple(each.line for each in (began, rejected) if each is not None)
+        ran = " that it ran" if began else " that replaces another"
+        doubt = "Its node had no room for it" if rejected.reason.startswith(_NO_ROOM) else None
+        yield fail_unless(
+            doubt, f"the kubelet rejected a pod{ran}, reason {rejected.reason} {at_lines(lines)}.", *lines
+        )
+
+
 def _rejection(pod: PodHistory) -> StatusReport | None:
     """The status by which the kubelet rejected the pod; None if it did not."""
-    later = {"", DEADLINE_EXCEEDED, *ENDED_BY_NODE}
-    failed = (each for each in pod.statuses if each.phase == FAILED and each.reason not in later)
-    return next(failed, None) if _first_start(pod) is None else None
+    return _failed_for_a_reason(pod) if _first_start(pod) is None else None
+
+
+def _failed_for_a_reason(pod: PodHistory) -> StatusReport | None:
+    """The first status of a pod that has failed for another reason than its containers, its deadline or its node."""
+    others = {"", DEADLINE_EXCEEDED, *ENDED_BY_NODE}
+    return next((each for each in pod.statuses if each.phase == FAILED and each.reason not in others), None)
 
 
 def _first_start(pod: PodHistory) -> Fact | None:

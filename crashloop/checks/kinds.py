@@ -36,6 +36,7 @@ from crashloop.checks import (
     restart_cost,
     restart_rates,
     samples,
+    started,
     starts,
     statements,
 )
@@ -82,6 +83,7 @@ CHECKERS: dict[str, Checker[Any]] = gathered(
     restart_cost,
     restart_rates,
     samples,
+    started,
     starts,
     statements,
 )

@@ -1,4 +1,4 @@
-"""Checkers of when a probe is asked, from its initial delay to the end of its pod, and of what has started by it.
+"""Checkers of when a probe is asked, from its initial delay to the end of its pod.
 
 Theory of operation. A startup probe is asked at every start, and before every other probe of the container:
 pkg/kubelet/prober/worker.go@v1.37.1 doProbe begins anew with each container id, and the workers of liveness and readiness wait
@@ -10,24 +10,22 @@ from itertools import pairwise
 
 import msgspec
 
-from crashloop.checks.checker import Life, Need, Seen, checker, lives, statements
+from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.checks.probe_periods import behind_s
-from crashloop.checks.readiness import probe_of
+from crashloop.checks.started import comes_with_its_kubelet, may_count_as_started
 from crashloop.history.instances import Instance
-from crashloop.history.recording import Done, PodHistory
+from crashloop.history.recording import Done
 from crashloop.history.stamps import Fact
-from crashloop.history.statuses import StatusReport
-from crashloop.model.after_restart import counts_as_started
-from crashloop.restarts.answers import answers_of, has_succeeded, starts_in_s
+from crashloop.model.after_restart import is_asked_at_the_end
+from crashloop.restarts.answers import answers_of, starts_in_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost, lost_watch
+from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import first_sign_ns, ran, was_killed
-from crashloop.restarts.outages import ended_before_it_stated, kubelet_ended, may_be_old_ns, without_kubelet_ns
+from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.outages import ended_before_it_stated, kubelet_ended, met_ns, without_kubelet_ns
 from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
-from crashloop.spec.pod import Container, ContainerKind, Handler, Probe, ProbeKind
-from crashloop.spec.program import KILLED
+from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
 
 EARLY_NS = 1_100_000_000
@@ -67,6 +65,9 @@ def check_startup_again(case: Case, seen: Seen) -> Iterator[Finding]:
 def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     instance, answers = life.instance, tuple(answers_of(life.instance, probe))
     doubt = "Its journal may be lost" if is_journal_lost(case, life.pod) else _no_time_to_ask(case, probe, instance)
+    ended_ns = instance.exit_ns or case.recording.end_ns
+    if not answers and comes_with_its_kubelet(case, life.pod, instance, probe, ended_ns):
+        return
     if not answers and not (doubt and instance.exit is None):
         lines = instance.lines[:1]
         unasked = f"the startup probe was not asked in {life.name} {at_lines(lines)}"
@@ -86,7 +87,7 @@ def _startup_in(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         first = next((each.fact for each in answers_of(instance, other)), None)
         if first is None or first.utc_ns is None:
             continue
-        if is_carried_over(case, life.pod, life.spec, instance, probe, first.utc_ns):
+        if may_count_as_started(case, life.pod, life.spec, instance, probe, first.utc_ns):
             continue
         if succeeded_ns is None or first.utc_ns + first.resolution_ns < succeeded_ns:
             asked = f"the {other.kind} probe was asked in {life.name} {at_lines([first.line])}"
@@ -133,7 +134,7 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
         ended_ns = case.recording.end_ns if life.instance.exit is None else life.instance.exit_ns
         if started is None or not started.had_ns or ended_ns is None:
             continue
-        if started.had_ns - _met_ns(case, life.pod, started.had_ns) <= (readiness.period_s + 1) * 1e9:
+        if started.had_ns - met_ns(case, life.pod, started.had_ns) <= (readiness.period_s + 1) * 1e9:
             continue
         yield from _too_often(case, life, readiness)
         first = next((each.fact for each in answers_of(life.instance, readiness)), None)
@@ -175,12 +176,6 @@ def _too_often(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         times = f"{len(ready)} times within {seconds(took_s)} in which it was ready {at_lines(lines)}"
         said = f"the {probe.kind} probe of {life.name} was asked {times}"
         yield fail(f"{said}; once every {seconds(probe.period_s)} was due.", *lines)
-
-
-def _met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
-    """When the kubelet of a moment met a pod: when that came, or when the kubelet started."""
-    began = (each.data.kubelet_started_ns for each in case.recording.nodes)
-    return max(first_sign_ns(pod), *(each for each in began if each is not None and each <= t_ns), 0)
 
 
 HEARD_WITHIN_S = 2.5
@@ -236,7 +231,7 @@ def _at_the_end(case: Case, seen: Seen, life: Life, done: Done, until_ns: int) -
                 yield fail_unless(lost or held, f"{unasked} {at_lines([done.line])}; it ran on.", done.line)
             continue
         seen["silent"] += not asked
-        if asked:
+        if asked and not is_asked_at_the_end(life.spec, case.prediction.deviations):
             lines, last_ns = (done.line, asked[-1].line), asked[-1].utc_ns or 0
             late_s = (last_ns - done.t_ns) / 1e9
             went_on = f"the {probe.kind} probe of {life.name} was asked {seconds(late_s)} after the deletion of its pod"
@@ -326,75 +321,3 @@ def _why_unasked(case: Case, from_ns: int, until_ns: int) -> str | None:
 def _lives_at(instance: Instance, t_ns: int) -> bool:
     start_ns, exit_ns = instance.start_ns, instance.exit_ns
     return start_ns is not None and start_ns <= t_ns and (exit_ns is None or exit_ns >= t_ns)
-
-
-@checker(
-    "started-truth",
-    Need("statuses", 1, "statement", "about a running container", is_shown=False),
-    watch="a status",
-    once=True,
-)
-def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
-    """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
-
-    One with a postStart hook may not have started while it runs, until it is ready.
-    What is said of one that waits is judged where a status shows it.
-    """
-    ended = 0
-    for pod, spec, status, report in statements(case):
-        if spec.kind is ContainerKind.EPHEMERAL:
-            continue  # nobody promises what is said of these
-        runs, probe = report.state.kind == "running", probe_of(spec, ProbeKind.STARTUP)
-        seen["statuses"] += runs
-        ended += not runs and bool(report.container_id)
-        stated = "has started" if report.started else "has not started"
-        said = f'a status says that "{spec.name}" {stated} {at_lines([status.line])}'
-        if report.started and not runs:
-            yield fail(f"{said}; by its state it is {report.state.kind}.", status.line)
-        elif report.started and probe is not None:
-            yield from _started_early(case, pod, spec, probe, status)
-        elif not report.started and runs and probe is None and not spec.post_start:
-            yield fail(f"{said}; it runs and has no startup probe.", status.line)
-        elif not report.started and report.ready and spec.post_start:  # which may still run its hook otherwise
-            yield fail(f"{said}; it is said to be ready.", status.line)
-    seen.facts |= {"running": seen["statuses"], "ended": ended}
-
-
-def is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
-    """Whether an instance counts as started for the one before it: killed after a start, and not asked by then itself."""
-    before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
-    if before is None:
-        return False
-    had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
-    was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
-    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
-    if not counts_as_started(had_started, was_killed, case.prediction.deviations):
-        return False
-    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns or lost_watch(case, asked_ns, t_ns) is not None
-
-
-def _is_taken_back(pod: PodHistory, spec: Container, instance: Instance, status: StatusReport) -> bool:
-    """Whether an earlier status says of the same instance that it has not started."""
-    before = (each.containers.get(spec.name) for each in pod.statuses if each.t_ns < status.t_ns)
-    return any(each is not None and each.container_id == instance.container_id and not each.started for each in before)
-
-
-def _started_early(
-    case: Case, pod: PodHistory, spec: Container, probe: Probe, status: StatusReport
-) -> Iterator[Finding]:
-    """Started before a success of the startup probe in the life that the status shows."""
-    shown = status.containers[spec.name].container_id
-    for instance in ran(pod, spec.name):
-        if instance.container_id != shown or has_succeeded(answers_of(instance, probe), 1, status.t_ns):
-            continue
-        if not _is_taken_back(pod, spec, instance, status) and is_carried_over(
-            case, pod, spec, instance, probe, status.t_ns
-        ):
-            continue
-        lines = (*instance.lines[:1], status.line)
-        sentence = (
-            f'a status says that instance {instance.ordinal} of "{spec.name}" has started {at_lines(lines)}; '
-            "its startup probe had not succeeded once."
-        )
-        lost = instance.journal_started is None or is_journal_lost(case, pod)
-        yield fail_unless("Its journal may lack answers" if lost else None, sentence, *lines)

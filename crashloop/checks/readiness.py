@@ -28,7 +28,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import CONTAINERS_READY, READY, RESET_REASON, ContainerReport, StatusReport
-from crashloop.model.after_restart import probes_go_on
+from crashloop.model.after_restart import is_ready_with_its_kubelet, probes_go_on
 from crashloop.model.planned_exit import successes_go_on
 from crashloop.model.pod_status import FAILED, SUCCEEDED
 from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, successes_left
@@ -36,7 +36,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran
-from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, may_lag_ns, settled_ns
+from crashloop.restarts.outages import kubelet_ended, may_be_old_ns, may_lag_ns, met_ns, settled_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
@@ -336,6 +336,8 @@ def _wrong_by(
     lost = instance.journal_started is None or is_journal_lost(case, pod)
     since_ns = _ready_since_ns(instance, status)
     said_ns = status.t_ns if since_ns is None else min(status.t_ns, since_ns + WITHIN_NS)
+    if says and _comes_with_its_kubelet(case, pod, instance, answers, status.t_ns):
+        return
     if says and not has_succeeded(answers, probe.success_threshold, said_ns):
         lines = (*instance.lines[:1], status.line)
         given = sum(each.had_ns <= said_ns for each in answers)
@@ -354,6 +356,20 @@ def _wrong_by(
             case, begun_ns, until_ns
         ):
             yield _outdated(case, spec.name, since, status, until_ns, says=says)
+
+
+def _comes_with_its_kubelet(
+    case: Case, pod: PodHistory, instance: Instance, answers: tuple[ProbeAnswer, ...], t_ns: int
+) -> bool:
+    """Whether an instance counts as ready since its kubelet has started, which had not asked its readiness probe by then."""
+    began_ns, begun_ns = met_ns(case, pod, t_ns), instance.begun_ns
+    if begun_ns is None or begun_ns >= began_ns:
+        return False
+    release = case.in_force_at(t_ns).version.release
+    asked_ns = min((each.had_ns for each in answers if each.had_ns > began_ns), default=t_ns)
+    if t_ns - may_be_old_ns(case, t_ns) > asked_ns and lost_watch(case, asked_ns, t_ns) is None:
+        return False
+    return is_ready_with_its_kubelet((began_ns - begun_ns) / 1e9, release, case.prediction.deviations)
 
 
 def _ready_since_ns(instance: Instance, status: StatusReport) -> int | None:

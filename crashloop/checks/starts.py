@@ -12,6 +12,7 @@ import msgspec
 
 from crashloop.checks.checker import Holds, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.started import comes_with_its_kubelet
 from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
@@ -112,6 +113,10 @@ def _before_startup_probe(case: Case, pod: PodHistory, there: InSandbox) -> Iter
         for held in (*inits[index + 1 :], *regulars):
             began = _began(there.instances(held.name))
             if began is None or began.utc_ns is None:
+                continue
+            began_ns = began.utc_ns
+            waited_for = [each for each in instances if each.exit_ns is None or each.exit_ns > began_ns]
+            if any(comes_with_its_kubelet(case, pod, each, probe, began_ns) for each in waited_for):
                 continue
             if comes_before(began, success):
                 lines = (began.line, *((success.line,) if success else ()))

@@ -27,10 +27,13 @@ from collections.abc import Iterator, Mapping
 from crashloop.model.variants import (
     DOCUMENTED,
     FORGOTTEN_RUNS_AGAIN,
+    READY_BY_ITS_KUBELET,
     RESTART_ALL_HIDES_EXIT_CODE,
     RESTART_ALL_LOSES_PROBES,
     SANDBOX_FORGETS_DELAY,
     SANDBOX_HIDES_EXIT,
+    SIDECARS_PROBED_AT_END,
+    STARTED_BY_ITS_KUBELET,
     STARTED_CARRIES_OVER,
 )
 from crashloop.spec.dependency import PullPolicy
@@ -72,6 +75,23 @@ def counts_as_started(had_started: bool, was_killed: bool, deviations: frozenset
     return had_started and was_killed and STARTED_CARRIES_OVER in deviations
 
 
+def starts_with_its_kubelet(deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether an instance that runs when its kubelet starts counts as started until that kubelet asks its startup probe."""
+    return STARTED_BY_ITS_KUBELET in deviations
+
+
+_KEPT_AFTER_S, _KEEPS_SINCE = 10.0, (1, 35)
+"""Of what has run for so long, a kubelet of that release or a later one keeps what was stated: kubeletRestartGracePeriod."""
+
+
+def is_ready_with_its_kubelet(ran_s: float, release: tuple[int, int], deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether an instance that has run for so long when its kubelet starts counts as ready until its readiness probe is asked.
+
+    Its start and that of the kubelet are known to within a second each.
+    """
+    return READY_BY_ITS_KUBELET in deviations and (release < _KEEPS_SINCE or ran_s < _KEPT_AFTER_S + 2)
+
+
 def stands_still(deviations: frozenset[str] = DOCUMENTED) -> bool:
     """Whether the status of a pod is written no more once what had ended runs again: nothing may leave that state."""
     return FORGOTTEN_RUNS_AGAIN in deviations
@@ -90,6 +110,11 @@ def probes_go_on(container: Container, release: tuple[int, int], deviations: fro
     """
     # "Probes became active again" -- KEP-5532, Restart Phases
     return RESTART_ALL_LOSES_PROBES not in deviations or (release >= (1, 37) and len(container.probes) == 1)
+
+
+def is_asked_at_the_end(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether its liveness and startup probes go on while its pod ends."""
+    return container.is_sidecar and SIDECARS_PROBED_AT_END in deviations
 
 
 def may_be_hidden(container: Container, deviations: frozenset[str] = DOCUMENTED) -> bool:

@@ -68,6 +68,9 @@ RESTART_ALL_STALLS = "restart-all-stalls-when-nothing-runs"
 PROBE_FAILURES_GO_ON = "probe-failures-go-on-after-a-restart"
 PROBE_SUCCESSES_GO_ON = "probe-successes-go-on-after-a-restart"
 STARTED_CARRIES_OVER = "started-carries-over-a-kill"
+STARTED_BY_ITS_KUBELET = "started-comes-with-the-kubelet"
+READY_BY_ITS_KUBELET = "ready-comes-with-the-kubelet"
+SIDECARS_PROBED_AT_END = "sidecars-are-probed-while-their-pod-ends"
 FORGOTTEN_RUNS_AGAIN = "what-has-ended-runs-again-without-its-record"
 NEVER_GETS_NO_SANDBOX = "never-gets-no-second-sandbox"
 SUCCESS_GETS_NO_SANDBOX = "success-gets-no-second-sandbox"
@@ -278,6 +281,26 @@ VARIANTS: tuple[Variant, ...] = (
         "startup probe is asked; it was to count as started after a success of its own startup probe.",
         source="Pod Lifecycle, Types of probe; pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses",
         since=(1, 35),
+    ),
+    Variant(
+        name=STARTED_BY_ITS_KUBELET,
+        sentence="What runs when its kubelet starts counts as started until that asks its startup probe, which it does not ask "
+        "of what has run for 10 s; it was to count as started after a success of its startup probe.",
+        source="Pod Lifecycle, Types of probe; pkg/kubelet/prober/prober_manager.go@v1.37.2 isContainerStarted",
+        since=(1, 33),
+    ),
+    Variant(
+        name=READY_BY_ITS_KUBELET,
+        sentence="What has run for less than 10 s when its kubelet starts, until 1.34 whatever has run, counts as ready until "
+        "that asks its readiness probe; it was to be ready after a success of that probe.",
+        source="Pod Lifecycle, Types of probe; pkg/kubelet/prober/prober_manager.go@v1.37.2 UpdatePodStatus",
+        since=(1, 33),
+    ),
+    Variant(
+        name=SIDECARS_PROBED_AT_END,
+        sentence="Liveness and startup probes of sidecars go on while their pod ends; they were to end with that.",
+        source="kubernetes/kubernetes#110191; pkg/kubelet/prober/prober_manager.go@v1.37.2 StopLivenessAndStartup",
+        since=(1, 33),
     ),
     Variant(
         name=FORGOTTEN_RUNS_AGAIN,

@@ -1,6 +1,6 @@
 """Pods of scenarios in the spelling of core/v1, the ConfigMaps and Secrets that they name, and the objects that make them. Pure.
 
-The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace.
+The pods satisfy the Pod Security Standard "restricted", so that they run in any namespace; those with a host_port do not.
 """
 
 import base64
@@ -252,6 +252,8 @@ def _container(container: Container, scenario: PodScenario, image: str, *, last_
             }
             for rule in container.rules
         ]
+    if scenario.pod.host_port and container is scenario.pod.of_kind(ContainerKind.REGULAR)[0]:
+        manifest["ports"] = [{"containerPort": scenario.pod.host_port, "hostPort": scenario.pod.host_port}]
     port = PROBE_PORT + scenario.pod.containers.index(container)
     for probe in container.probes:
         manifest[f"{probe.kind.value}Probe"] = _probe(container, probe, port)

@@ -21,7 +21,7 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import overlap_ns
 from crashloop.model.after_restart import counts_anew
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import leaves_ns, ran
+from crashloop.restarts.lives import first_sign_ns, leaves_ns, ran
 from crashloop.spec.intervention import (
     DISTURB_NODE,
     NEED_OWN_CONTROL_PLANE,
@@ -69,6 +69,12 @@ def kubelet_never_back(case: Case, to_ns: int) -> int | None:
         (done.line for done in kubelet_ended(case) if done.t_ns <= to_ns and _kubelet_back_ns(case, done) is None),
         None,
     )
+
+
+def met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
+    """When the kubelet of a moment met a pod: when that came, or when the kubelet started."""
+    began = (each.data.kubelet_started_ns for each in case.recording.nodes)
+    return max(first_sign_ns(pod), *(each for each in began if each is not None and each <= t_ns), 0)
 
 
 def kubelet_ended(case: Case) -> Iterator[Done]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from crashloop.spec.intervention import DISTURB_NODE, InterventionKind
+from crashloop.spec.intervention import DISTURB_NODE, RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import RestartPolicy
 
 MOST_PODS = 8
@@ -90,9 +90,12 @@ def fault_of_owner(
     from the scheduler or from objects of the API server. `is_apart`: whether the scenario has a control plane for itself.
     """
     if isinstance(owner, Job | Deployment):
-        if is_amended or actions:
+        if is_amended or not set(actions) <= RESTART_THE_KUBELET:
             name = type(owner).__name__
-            return f"the recorder changes no pod of a {name}: no interventions, ephemeral containers or annotations"
+            return (
+                f"the recorder changes no pod of a {name}: no ephemeral containers or annotations, "
+                "and no interventions but restarts of the kubelet"
+            )
         return fault_of_job(owner, policy) if isinstance(owner, Job) else fault_of_deployment(policy, is_apart=is_apart)
     if isinstance(owner, StaticPod):
         if needs_api:

@@ -231,6 +231,8 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     grace_s: int = GRACE_PERIOD_S
     """Seconds from SIGTERM to SIGKILL."""
     qos: QosClass = QosClass.BURSTABLE
+    host_port: int | None = None
+    """A port of the node that its first regular container claims: a node runs one such pod at a time. None: it claims none."""
 
     def __post_init__(self) -> None:
         if self.qos is not QosClass.BURSTABLE and any(each.memory_limit is not None for each in self.containers):

@@ -1,15 +1,15 @@
-"""Delays during which the kubelet, the runtime or the pod itself is restarted."""
+"""Delays and start-ups during which the kubelet, the runtime or the pod itself is restarted."""
 
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.owner import StaticPod
-from crashloop.spec.pod import Container, Pod, Probe
-from crashloop.spec.program import HOLDS, exits_with
+from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind
+from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import after_restart, app, at
+from suites.conformance.scenarios import ALWAYS, QUICK_WATCH_S, after_restart, app, at
 
 
 def interrupted(name: str, action: InterventionKind, *, waiting_for: int, exits: int, restarts: int) -> PodScenario:
@@ -84,3 +84,77 @@ def test_no_answer_of_the_runtime_is_no_failure_of_a_probe() -> Scenario:
 @requirement("BACKOFF-12")
 def test_a_recreated_pod_begins_at_the_start() -> Scenario:
     return interrupted("pod-recreated", InterventionKind.RECREATE_POD, waiting_for=4, exits=5, restarts=6)
+
+
+def starting(pattern: str) -> Probe:
+    """A startup probe that has not succeeded when the kubelet restarts after 18 s."""
+    return Probe(
+        kind=ProbeKind.STARTUP,
+        handler=Handler.HTTP,
+        pattern=pattern,
+        failure_threshold=len(pattern),
+        period_s=2,
+        timeout_s=5,
+    )
+
+
+def restarted_beside(name: str, *containers: Container, until: Until) -> PodScenario:
+    """What is in its start-up when the kubelet restarts stays in it (kubernetes/kubernetes#142305)."""
+    return PodScenario(
+        name=f"kubelet-restarted-beside-{name}",
+        profile="rules-off",
+        pod=Pod(containers=containers),
+        until=until,
+        interventions=(at(18, InterventionKind.RESTART_KUBELET),),
+    )
+
+
+UNSTARTED = restarted_beside(
+    "unstarted",
+    Container(probes=(starting(60 * "F"),)),
+    Container(
+        name="guarded",
+        probes=(starting(60 * "F"), Probe(pattern="SSS", handler=Handler.HTTP, period_s=2, timeout_s=5)),
+    ),
+    Container(
+        name="other",
+        program=runs((30, 1)),
+        probes=(Probe(kind=ProbeKind.STARTUP, pattern="SSS", handler=Handler.HTTP),),
+    ),
+    until=Until(restarts={"other": 1}, quiet_s=6, at_most_s=QUICK_WATCH_S),
+)
+
+
+@requirement("PROBE-31")
+def test_a_restarted_kubelet_says_of_nothing_that_it_has_started() -> Scenario:
+    return UNSTARTED
+
+
+@requirement("OVH-3")
+def test_a_restarted_kubelet_goes_on_to_ask_whether_a_container_has_started() -> Scenario:
+    return UNSTARTED
+
+
+@requirement("RULES-29")
+def test_a_restarted_kubelet_lets_what_stands_behind_a_sidecar_wait_on() -> Scenario:
+    sidecar = Container(
+        name="sidecar",
+        kind=ContainerKind.INIT,
+        restart_policy=ALWAYS,
+        probes=(starting(14 * "F" + 46 * "S"),),
+    )
+    until = Until(phase="Running", quiet_s=2, at_most_s=QUICK_WATCH_S)
+    return restarted_beside("a-starting-sidecar", sidecar, app(HOLDS), until=until)
+
+
+@requirement("PROBE-25")
+def test_a_restarted_kubelet_says_of_nothing_that_it_is_ready() -> Scenario:
+    """Of what has just begun either (kubernetes/kubernetes#135795)."""
+    unready = Probe(kind=ProbeKind.READINESS, pattern="FFF", handler=Handler.HTTP, period_s=5, timeout_s=5)
+    return PodScenario(
+        name="kubelet-restarted-beside-young-unready",
+        profile="max-gate-off",
+        pod=Pod(containers=(Container(probes=(unready,)), app(runs((16, 1)), name="other"))),
+        until=Until(restarts={"other": 1}, quiet_s=2, at_most_s=QUICK_WATCH_S),
+        interventions=(at(6, InterventionKind.RESTART_KUBELET),),
+    )

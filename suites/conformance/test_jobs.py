@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.owner import Job
 from crashloop.spec.plan import Comparison, compared
 from crashloop.spec.pod import Action, Container, Pod, RestartPolicy, restart_in
 from crashloop.spec.program import Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
-from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app, init
+from suites.conformance.scenarios import NEVER, ON_FAILURE, QUICK_WATCH_S, app, at, init
 
 QUIET_S = 2.0
 
@@ -115,6 +116,20 @@ LIMIT_OF_INIT = job(
     app(runs((2, 0))),
     pod=ON_FAILURE,
 )
+
+ON_ONE_PORT = msgspec.structs.replace(
+    job(
+        "job-replaces-over-a-kubelet-restart", Job(backoff_limit=1), app(runs((10, 1))), pod=NEVER, profile="rules-off"
+    ),
+    interventions=(at(25, InterventionKind.RESTART_KUBELET),),
+)
+ON_ONE_PORT = msgspec.structs.replace(ON_ONE_PORT, pod=msgspec.structs.replace(ON_ONE_PORT.pod, host_port=18080))
+
+
+@requirement("RULES-35")
+def test_what_has_ended_makes_room_for_what_replaces_it_also_when_the_kubelet_restarts() -> Scenario:
+    """The node has one such port (kubernetes/kubernetes#105523)."""
+    return ON_ONE_PORT
 
 
 @requirement("JOB-9")

@@ -431,6 +431,23 @@ DELETED = PodScenario(
 )
 """Its readiness probe runs a command: only of those it was that they ended with their pod (kubernetes/kubernetes#140882)."""
 
+DELETED_WITH_A_SIDECAR = PodScenario(
+    name="deleted-pod-with-a-probed-sidecar",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            stubborn(
+                Probe(pattern="SSS", handler=HTTP), name="sidecar", kind=ContainerKind.INIT, restart_policy=ALWAYS
+            ),
+            stubborn(Probe(pattern="SSS", handler=HTTP), Probe(kind=ProbeKind.READINESS, pattern="SSS", handler=HTTP)),
+        ),
+        grace_s=9,
+    ),
+    until=Until(at_least_s=30),
+    interventions=DELETED.interventions,
+)
+"""kubernetes/kubernetes#141766."""
+
 
 @requirement("PROBE-34")
 def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
@@ -438,8 +455,9 @@ def test_the_grace_period_of_a_probe_is_none_of_a_deletion() -> Scenario:
 
 
 @requirement("PROBE-37")
-def test_only_readiness_probes_go_on_while_a_pod_ends() -> Scenario:
-    return DELETED
+def test_only_readiness_probes_go_on_while_a_pod_ends() -> Iterator[Scenario]:
+    yield DELETED
+    yield DELETED_WITH_A_SIDECAR
 
 
 @requirement("PROBE-41")

@@ -85,6 +85,16 @@ def test_a_pod_that_ran_and_failed_was_not_rejected() -> None:
     assert told(answered("admitted", stated(history, 5.0, "Failed", reason="DeadlineExceeded").ends(30))) == []
 
 
+def test_a_pod_that_is_rejected_once_it_ran_is_a_fail() -> None:
+    """As when its kubelet restarts beside one that has ended and counts as running (kubernetes/kubernetes#105523)."""
+    history = needing(Action.RESTART).lives("app", (0.5, 5.5, 143))
+    stated(history, 6.0, "Failed", reason="NodePorts").ends(30)
+    lines = history.line_of(Kind.CREATED, channel=Channel.RUNTIME), history.line_of(Kind.STATUS, 2)
+    assert told(answered("admitted", history)) == [
+        f"FAIL: the kubelet rejected a pod that it ran, reason NodePorts (history lines {lines[0]} and {lines[1]})."
+    ]
+
+
 def test_accepts_a_pod_that_is_left_pending_beside_a_node_without_what_it_needs() -> None:
     history = left_pending(needing(Action.RESTART_ALL_CONTAINERS, by_scheduler=True)).ends(30)
     answer = answered("placement", history)

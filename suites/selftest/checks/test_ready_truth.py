@@ -2,12 +2,18 @@
 
 from typing import Any
 
+import msgspec
+import pytest
+
 from crashloop.checks.finding import Checked
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
-from crashloop.model.variants import PROBE_SUCCESSES_GO_ON
+from crashloop.model.variants import PROBE_SUCCESSES_GO_ON, READY_BY_ITS_KUBELET
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Probe, ProbeKind
+from crashloop.spec.program import HOLDS
 from crashloop.spec.scenario import PodScenario
+from suites.conformance.scenarios import at
 from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History, stamp
 
@@ -165,3 +171,26 @@ def test_ready_while_it_does_not_run_is_a_fail() -> None:
 
 def test_failures_below_the_threshold_leave_it_ready() -> None:
     assert told(checked("ready-truth", asked("SFFS", (2.4, True)))) == []
+
+
+UNREADY = msgspec.structs.replace(
+    scenario(app(HOLDS, probes=(Probe(kind=ProbeKind.READINESS, pattern="FFF", period_s=5),))),
+    interventions=(at(20, InterventionKind.RESTART_KUBELET),),
+)
+
+
+@pytest.mark.parametrize(
+    ("begun_s", "said_s", "is_known"),
+    [(15.0, 22.0, True), (15.0, 80.0, False), (2.0, 22.0, False), (15.0, 19.0, False)],
+    ids=["soon-after-the-restart", "long-after-it-was-asked", "of-what-had-run-for-19-s", "before-the-restart"],
+)
+def test_a_kubelet_that_has_just_started_is_known_to_call_what_has_just_begun_ready(
+    begun_s: float, said_s: float, is_known: bool
+) -> None:
+    """kubernetes/kubernetes#135795."""
+    history = History(UNREADY).lives("app", (begun_s, None, 0), status=False)
+    history.note(begun_s + 1, "app", 0, "readiness.0", "F")
+    history.intervention(20.0, "restart-kubelet").node(22.0, started_s=21.0).note(25.0, "app", 0, "readiness.1", "F")
+    history.status(said_s, {"app": history.running("app", 0, begun_s) | {"ready": True, "started": True}})
+    judged = case(history.ends(90), deviations=frozenset({READY_BY_ITS_KUBELET}))
+    assert [each[:4] for each in told(CHECKERS["ready-truth"](judged))] == ([] if is_known else ["FAIL"])

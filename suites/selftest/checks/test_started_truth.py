@@ -2,12 +2,17 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
+from crashloop.model.variants import STARTED_BY_ITS_KUBELET
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Probe, ProbeKind
-from crashloop.spec.program import exits_with
-from suites.selftest.kit.cases import app, checked, scenario, told
+from crashloop.spec.program import HOLDS, exits_with
+from suites.conformance.scenarios import at
+from suites.selftest.kit.cases import app, case, checked, scenario, told
 from suites.selftest.kit.histories import History
 
 CRASHES = exits_with(1, after_s=9, times=1)
@@ -91,3 +96,41 @@ def test_without_a_status_of_a_running_container_there_is_nothing_to_judge() -> 
     assert told(answer) == [
         "INCONCLUSIVE: 0 statements about a running container seen, 1 needed: the scenario was complete."
     ]
+
+
+STARTING = msgspec.structs.replace(
+    scenario(app(HOLDS, probes=(Probe(kind=ProbeKind.STARTUP, pattern=9 * "F", failure_threshold=9),))),
+    interventions=(at(20, InterventionKind.RESTART_KUBELET),),
+)
+KNOWN = frozenset({STARTED_BY_ITS_KUBELET})
+
+
+def restarted_beside(*said_s: float, asked_s: float | None = None, begun_s: float = 1.0) -> list[str]:
+    """A life whose startup probe fails, over a restart of the kubelet at 21 s; statuses say that it has started."""
+    history = (
+        History(STARTING).lives("app", (begun_s, None, 0), status=False).note(begun_s + 1, "app", 0, "startup.0", "F")
+    )
+    history.intervention(20.0, "restart-kubelet").node(22.0, started_s=21.0)
+    if asked_s is not None:
+        history.note(asked_s, "app", 0, "startup.1", "F")
+    for each_s in said_s:
+        history.status(each_s, {"app": history.running("app", 0, begun_s) | {"started": True}})
+    return told(CHECKERS["started-truth"](case(history.ends(90), deviations=KNOWN)))
+
+
+def test_a_kubelet_that_has_just_started_is_known_to_say_so_until_it_has_asked() -> None:
+    """kubernetes/kubernetes#142305."""
+    assert restarted_beside(22.0, 60.0) == []
+
+
+@pytest.mark.parametrize(
+    ("said_s", "asked_s", "begun_s"),
+    [(19.0, None, 1.0), (80.0, 30.0, 1.0), (40.0, None, 23.0)],
+    ids=["before-the-restart", "long-after-it-was-asked", "of-what-began-since"],
+)
+def test_what_is_said_to_have_started_for_another_reason_is_a_fail(
+    said_s: float, asked_s: float | None, begun_s: float
+) -> None:
+    (finding,) = restarted_beside(said_s, asked_s=asked_s, begun_s=begun_s)
+    assert finding.startswith('FAIL: a status says that instance 0 of "app" has started (history lines ')
+    assert finding.endswith("); its startup probe had not succeeded once.")

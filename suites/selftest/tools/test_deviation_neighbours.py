@@ -107,6 +107,17 @@ NEIGHBOURS = {
     "started-carries-over-a-kill": Neighbour(
         "killed-after-starting", "says so of what runs", {"states_started": "running"}
     ),
+    "started-comes-with-the-kubelet": Neighbour(
+        "kubelet-restarted-beside-unstarted",
+        "says so of what runs, before a restart too",
+        {"states_started": "running"},
+    ),
+    "ready-comes-with-the-kubelet": Neighbour(
+        "kubelet-restarted-beside-young-unready", "says so before a restart too", {"heeds_readiness": False}
+    ),
+    "sidecars-are-probed-while-their-pod-ends": Neighbour(
+        "deleted-pod-with-a-probed-sidecar", "asks those of all containers", {"probes_at_end": "all"}
+    ),
     "what-has-ended-runs-again-without-its-record": Neighbour(
         "records-of-what-has-ended-lost", "runs a completed init container again", {"forgotten": "init too"}
     ),
