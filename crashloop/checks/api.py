@@ -32,6 +32,7 @@ from crashloop.model.prediction import Admission
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import DEADLINE_EXCEEDED, ENDED_BY_NODE, why_it_ended
 from crashloop.spec.control_plane import ApiRequest, Verb
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.scenario import ApiScenario
 from crashloop.words import at_lines, seconds
 
@@ -268,11 +269,21 @@ def check_placement(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive(f"no status says that the scheduler bound the pod: {why_it_ended(case)}.")
 
 
+NODE_AFFINITY = "NodeAffinity"
+"""Why a kubelet rejects a pod whose nodeSelector does not fit its node."""
+
+
 def _rejected_later(case: Case) -> Iterator[Finding]:
-    """Rejections of pods that had begun, or that replace others: when the kubelet restarts it admits each of them anew."""
+    """Rejections of pods that had begun, or that replace others: when the kubelet restarts it admits each of them anew.
+
+    It rejects what has yet to end on a node that has lost the label which the pod selects: kubernetes/kubernetes#126341.
+    """
+    unlabelled = any(each.action == InterventionKind.UNLABEL_NODE for each in case.scenario.interventions)
     for pod in case.pods:
         began, rejected = _first_start(pod), _failed_for_a_reason(pod)
         if rejected is None or rejected.reason == FEATURE_UNSUPPORTED or (pod is case.pod and began is None):
+            continue
+        if unlabelled and rejected.reason == NODE_AFFINITY:
             continue
         lines = tuple(each.line for each in (began, rejected) if each is not None)
         ran = " that it ran" if began else " that replaces another"

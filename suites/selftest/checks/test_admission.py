@@ -7,6 +7,7 @@ from crashloop.checks.finding import Checked
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_OFF_REJECTS_POD
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Action, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, KubeletProfile
 from crashloop.spec.program import exits_with
@@ -151,3 +152,11 @@ def test_a_watch_that_was_lost_may_have_missed_the_binding() -> None:
     assert told(answered("placement", history)) == [
         f"INCONCLUSIVE: the watch was lost for 2 s (history line {line}), and with it perhaps its binding."
     ]
+
+
+def test_what_has_yet_to_end_is_rejected_on_a_node_that_lost_the_label_that_it_selects() -> None:
+    unlabel = Intervention(trigger=Trigger(after_s=4.0), action=InterventionKind.UNLABEL_NODE)
+    made = scenario(app(exits_with(42)), profile=WITHOUT)
+    history = History(msgspec.structs.replace(made, by_scheduler=True, interventions=(unlabel,)))
+    stated(history.lives("app", (0.5, 5.5, 143)), 6.0, "Failed", reason="NodeAffinity").ends(30)
+    assert [each for each in told(answered("admitted", history)) if "FAIL" in each] == []
