@@ -25,11 +25,18 @@ class Cause(StrEnum):
     NONE = "none"
 
 
-_IMAGE = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
-     "RegistryUnavailable", "SignatureValidationFailed"}
-)  # fmt: skip
-_START = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError"})
+_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"})
+_NOT_PULLED = frozenset({"ErrImageNeverPull", "InvalidImageName", "ImageInspectError"})
+"""Ends before a pull: pkg/kubelet/images/image_manager.go@v1.37.1 EnsureImageExists."""
+_START = frozenset(
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "PreCreateHookError",
+        "PreStartHookError",
+    }
+)
 _NO_START = frozenset({"StartError", "ContainerCannotRun"})
 _HOOKS = frozenset({"PostStartHookError"})
 LOST = "ContainerStatusUnknown"
@@ -43,6 +50,11 @@ def waits_for(waiting: Json, *, has_ended: bool) -> tuple[Cause, str] | None:
     `has_ended`: an instance of it has. Without one the kubelet counts no attempt: kuberuntime_manager.go doBackOff.
     """
     reason = str(waiting.get("reason") or "")
+    if reason in _NOT_PULLED:
+        return (
+            Cause.IMAGE,
+            f"it waits for its image ({reason}), which is not pulled; the kubelet looks again every 10 to 15 s",
+        )
     if reason in _IMAGE:
         return (
             Cause.IMAGE,

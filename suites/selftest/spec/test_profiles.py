@@ -177,7 +177,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        pytest.param("- stock\n", f"it is no mapping; {EXPECTED}.", id="a-list"),
+        pytest.param("- stock\n", f"it is a list; {EXPECTED}.", id="a-list"),
         pytest.param("", f"it is empty; {EXPECTED}.", id="empty"),
         pytest.param(
             HEAD.replace("KubeletConfiguration", "Pod"),

@@ -127,6 +127,8 @@ def test_who_ended_it_is_told(given: Json, events: tuple[Json, ...], cause: Caus
     ("reason", "cause"),
     [
         ("ImagePullBackOff", Cause.IMAGE),
+        ("ErrImageNeverPull", Cause.IMAGE),
+        ("PreStartHookError", Cause.START),
         ("CreateContainerConfigError", Cause.START),
         ("PostStartHookError", Cause.HOOK),
     ],
@@ -298,6 +300,13 @@ def test_a_start_that_failed_lengthens_a_delay_only_after_an_end() -> None:
     new = pod(**blocked)
     new["status"]["containerStatuses"][0] |= {"restartCount": 0, "lastState": {}}
     assert "tries again every 10 to 15 s" in answer(new).state
+
+
+def test_an_image_that_is_not_pulled_has_no_backoff() -> None:
+    assert "has a backoff of its own" in answer(pod(waiting="ErrImagePull", waits="x")).state
+    assert answer(pod(waiting="InvalidImageName", waits="x")).state.endswith(
+        "not pulled; the kubelet looks again every 10 to 15 s"
+    )
 
 
 def test_what_its_runtime_has_no_record_of_is_not_delayed() -> None:
