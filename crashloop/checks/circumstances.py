@@ -43,7 +43,13 @@ def check_volume_stays(case: Case, seen: Seen) -> Iterator[Finding]:
     )
 
 
-@checker("hook-runs", RESTARTS, STARTS, "the notes of every life, each longer than the host can have held up the hook")
+@checker(
+    "hook-runs",
+    RESTARTS,
+    STARTS,
+    "the notes of every life, each longer than the host can have held up the hook",
+    about=lambda scenario: any(each.post_start for each in scenario.pod.containers),
+)
 def check_hook_runs(case: Case, seen: Seen) -> Iterator[Finding]:
     """The postStart hook of a container MUST run once at every start."""
     yield from _by_notes(case, seen, lambda life: _exactly(hook_notes(life.spec)))
