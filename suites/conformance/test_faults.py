@@ -102,7 +102,7 @@ def restarted_beside(name: str, *containers: Container, until: Until) -> PodScen
     """What is in its start-up when the kubelet restarts stays in it (kubernetes/kubernetes#142305)."""
     return PodScenario(
         name=f"kubelet-restarted-beside-{name}",
-        profile="rules-off",
+        profile="reduced-decay",
         pod=Pod(containers=containers),
         until=until,
         interventions=(at(18, InterventionKind.RESTART_KUBELET),),
@@ -153,7 +153,7 @@ def test_a_restarted_kubelet_says_of_nothing_that_it_is_ready() -> Scenario:
     unready = Probe(kind=ProbeKind.READINESS, pattern="FFF", handler=Handler.HTTP, period_s=5, timeout_s=5)
     return PodScenario(
         name="kubelet-restarted-beside-young-unready",
-        profile="max-gate-off",
+        profile="reduced-decay",
         pod=Pod(containers=(Container(probes=(unready,)), app(runs((16, 1)), name="other"))),
         until=Until(restarts={"other": 1}, quiet_s=2, at_most_s=QUICK_WATCH_S),
         interventions=(at(6, InterventionKind.RESTART_KUBELET),),

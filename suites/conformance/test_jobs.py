@@ -117,13 +117,14 @@ LIMIT_OF_INIT = job(
     pod=ON_FAILURE,
 )
 
-ON_ONE_PORT = msgspec.structs.replace(
-    job(
-        "job-replaces-over-a-kubelet-restart", Job(backoff_limit=1), app(runs((10, 1))), pod=NEVER, profile="rules-off"
-    ),
+ON_ONE_PORT = PodScenario(
+    name="job-replaces-over-a-kubelet-restart",
+    profile="reduced-decay",
+    pod=Pod(containers=(app(runs((10, 1))),), restart_policy=NEVER, host_port=18080),
+    owner=Job(backoff_limit=1),
+    until=Until(quiet_s=QUIET_S, at_most_s=QUICK_WATCH_S),
     interventions=(at(25, InterventionKind.RESTART_KUBELET),),
 )
-ON_ONE_PORT = msgspec.structs.replace(ON_ONE_PORT, pod=msgspec.structs.replace(ON_ONE_PORT.pod, host_port=18080))
 
 
 @requirement("RULES-35")
