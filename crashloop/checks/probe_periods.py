@@ -34,9 +34,10 @@ FOR_GOOD = 5
 def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
     """A probe MUST be asked once in each period, in every life from the first period on that follows what it has to wait for.
 
-    Not judged after RestartAllContainers, which loses probes (X-5).
+    Not judged after RestartAllContainers, which loses probes (X-5), nor where something was done to the pod or its node.
     """
-    for _, group in groupby(lives(case), key=lambda each: (each.pod.uid, each.spec.name)):
+    undisturbed = () if case.scenario.is_disturbed else lives(case)
+    for _, group in groupby(undisturbed, key=lambda each: (each.pod.uid, each.spec.name)):
         of_one = [each for each in group if each.spec.probes and not (case.restarts_all and each.number)]
         seen["lives"] += len(of_one)
         for probe in of_one[0].spec.probes if of_one else ():
@@ -48,7 +49,7 @@ def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
 def _seldom(case: Case, of_one: list[Life], probe: Probe) -> Iterator[Finding]:
     """A container in whose lives no two questions of a probe followed each other within its period, and half of that."""
     answering_s = max(probe.answering_s(SUCCEEDS), probe.answering_s(FAILS))
-    due_s = max(probe.period_s, answering_s)
+    due_s = probe.period_s + (answering_s if answering_s >= probe.period_s else 0.0)  # a tick passes meanwhile
     pairs = [
         (life, before, after)
         for life in of_one
