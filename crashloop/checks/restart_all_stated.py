@@ -25,7 +25,10 @@ from crashloop.words import at_lines
 
 
 @checker(
-    "restart-all-condition", Need("resets", 1, "status", f"with {RESTARTING_ALL}", is_shown=False), watch="a condition"
+    "restart-all-condition",
+    Need("resets", 1, "status", f"with {RESTARTING_ALL}", is_shown=False),
+    about=lambda scenario: scenario.pod.restarts_all,
+    watch="a condition",
 )
 def check_restart_all_condition(case: Case, seen: Seen) -> Iterator[Finding]:
     """AllContainersRestarting MUST be True while the exit that causes it is shown, and False once all containers are gone.
@@ -74,7 +77,13 @@ def check_restart_all_phase(case: Case, seen: Seen) -> Iterator[Finding]:
             yield fail(f"{sentence}; the phase was to be {PENDING}.", status.line)
 
 
-@checker("restart-all-goes-on", Need("resets", 1, "reset"), watch="a phase", once=True)
+@checker(
+    "restart-all-goes-on",
+    Need("resets", 1, "reset"),
+    about=lambda scenario: scenario.pod.restarts_all,
+    watch="a phase",
+    once=True,
+)
 def check_restart_all_goes_on(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod MUST NOT be said to have ended while RestartAllContainers is carried out, nor afterwards for an exit before it.
 

@@ -14,8 +14,11 @@ from suites.selftest.kit.histories import History
 
 CATALOGUE = load_requirements()
 OTHER: PodScenario = renamed(CRASHING, "other")
-OF_OTHER_PODS = {"OVH-23", "PROBE-25", "PROBE-36", "PROBE-38", "PROBE-40", "PROBE-41", "RAC-19"}
-"""Requirements about pods that are deleted, whose kubelet restarts, with two probes, or with RestartAllContainers."""
+OF_OTHER_PODS = {
+    *("OVH-2", "OVH-23", "PROBE-25", "PROBE-36", "PROBE-38", "PROBE-40", "PROBE-41"),
+    *("RAC-6", "RAC-11", "RAC-19"),
+}
+"""Requirements about pods that are deleted, whose kubelet restarts, with probes or hooks, or with RestartAllContainers."""
 EARLY = ((0.5, 1.5, 1), (2.0, 3.0, 1), (3.8, 4.8, 1), (7.1, None, 0))
 """The second restart comes 0.8 s after the exit, where 2 s are due."""
 
