@@ -284,6 +284,8 @@ def _after_outage(case: Case, spec: Container, probe: Probe, away: _Away) -> Ite
     until_ns += round(case.recording.host.held(away.to_ns, until_ns).total_s * 1e9)  # while held up, nothing can ask
     blind = blind_spot(case, case.pod, instances, away.from_ns, until_ns)
     lived = next((each for each in instances if _lives_at(each, away.from_ns)), None)
+    if lived is not None and lived.journal_started is None:
+        blind = blind or "no journal shows what its probes were answered"
     if lived is None or blind is not None:
         why = blind or f'"{spec.name}" did not run when the {away.who} went'
         yield inconclusive(f"An answer could have gone unseen: {why}.", away.line)

@@ -166,6 +166,8 @@ def _far_apart(one: Fact | None, other: Fact | None) -> bool:
 
 
 def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list[_Pair]:
+    if _fit_in_order(seen, lives):
+        return list(zip(seen, lives, strict=True))
     pairs: list[_Pair] = []
     i = j = 0
     while i < len(seen) and j < len(lives):
@@ -187,6 +189,17 @@ def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list
     pairs += [(instance, None) for instance in seen[i:]]
     pairs += [(None, life) for life in lives[j:]]
     return pairs
+
+
+def _fit_in_order(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> bool:
+    """Whether both channels saw as many, each life may be that of the instance of its number, and their exits agree."""
+    if [each.number for each in lives] != list(range(len(seen))):
+        return False
+    return all(
+        instance.exit_code in (None, life.exit_code)
+        and ((apart := _apart_ns(instance, life)) is None or abs(apart) <= SAME_MOMENT_NS)
+        for instance, life in zip(seen, lives, strict=True)
+    )
 
 
 def _starts_unseen(instance: RuntimeInstance, life: JournalLife) -> bool:

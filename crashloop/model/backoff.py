@@ -8,6 +8,7 @@ configuration (config.py): from that mark on its curve counts.
 Source: KEP-5593, Summary and Relationship with k/k#123602; the files named in counter.py and lives.py.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -28,6 +29,7 @@ from crashloop.model.lives import (
     blocked,
     disturbed,
     forgets,
+    started_before,
 )
 from crashloop.model.variants import DOCUMENTED, require_known
 from crashloop.spec.scenario import Mode
@@ -95,7 +97,8 @@ def dues(
             late_s=late_s,
             held_s=0.0 if begun is None else begun.held_s,
         )
-        following, setting = _following(entries, exit_, marks, setting)
+        shown_s = math.inf if begun is None else begun.started_attempt_s - life.finished_s
+        following, setting = _following(entries, exit_, marks, setting, shown_s)
         found.append(_due(position + 1, following))
         if begun is not None:
             taken = _taken(following, begun.started_attempt_s - life.finished_s, late_s)
@@ -130,9 +133,12 @@ def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
 
 
 def _following(
-    entries: Sequence[Counter | None], exit_: Exit, marks: Sequence[Mark], setting: Setting
+    entries: Sequence[Counter | None], exit_: Exit, marks: Sequence[Mark], setting: Setting, shown_s: float
 ) -> tuple[list[Branch], Setting]:
-    """What may follow an exit, whichever of `entries` the counter was; and the setting after the last mark."""
+    """What may follow an exit, whichever of `entries` the counter was; and the setting after the last mark.
+
+    `shown_s`: from the exit to the start that followed, as it was seen, which may be late.
+    """
     finished_s = exit_.finished_s
     redefined, back_s, known = False, 0.0, [exit_.previous_finished_s]
     for mark in marks:
@@ -161,7 +167,10 @@ def _following(
             following = [each for branch in following for each in blocked(branch, mark, finished_s, setting)]
         elif at_s > 0:
             setting = _after(mark, setting)
+            over = shown_s - exit_.late_s <= at_s and isinstance(mark, CounterLost)
+            attempted = [started_before(each) for each in following if over and each.delay_s <= at_s]
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
+            following += attempted
             if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):
                 unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)
     return [*following, *unnoticed], setting

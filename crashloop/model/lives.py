@@ -40,7 +40,7 @@ class Lived(msgspec.Struct, frozen=True):
     restart_all: bool = False
     """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
     created_late_s: float = 0.0
-    """For how much longer than usual the host held its create up, after the start attempt."""
+    """How much later than usual its create was seen, after the attempt: held up by the host, or shown by its program alone."""
     held_s: float = 0.0
     """For how long the host held the kubelet up between the exit before it and its create."""
 
@@ -169,6 +169,11 @@ def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tupl
     if isinstance(mark, KeyChanged) and branch.delay_s <= at_s:
         return _changed_when_over(branch, at_s, setting)
     return (_one_disturbed(branch, mark, at_s, setting),)
+
+
+def started_before(branch: Branch) -> Branch:
+    """A wait that was over when the kubelet ended: that may have made the attempt, which was seen later, and left no counter."""
+    return msgspec.structs.replace(branch, next_delay_s=None, before=None)
 
 
 def _changed_when_over(branch: Branch, at_s: float, setting: Setting) -> tuple[Branch, ...]:

@@ -35,6 +35,8 @@ _CHANGED = {
 
 CREATE_NS = 10_000_000_000
 """The longest that a start attempt is looked for before its create."""
+SPEAKS_AFTER_S = 1.0
+"""From a create that nobody saw to the first line of the program."""
 LATE_NS = 60_000_000_000
 """The time before a change in which the host may have kept the kubelet from what it had to do."""
 
@@ -84,7 +86,8 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
             restart_all=reset is not None,
-            created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns),
+            created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
+            + (0.0 if instance.created else SPEAKS_AFTER_S),
             held_s=held_s,
         )
         if exited is None:

@@ -120,6 +120,17 @@ def test_a_life_that_began_before_a_create_is_not_of_it_however_near() -> None:
     assert [(each.container_id, each.life) for each in app_of(history.ends(9))] == [("app-0", 0), ("app-1", 1)]
 
 
+def test_as_many_lives_as_instances_are_matched_by_their_order_though_another_is_nearer() -> None:
+    """The clock of the journal is 0.3 s ahead, and the instances follow each other at once."""
+    history = History(CRASHING).lives("app", (0.5, 0.55, 1), (0.8, 0.85, 1), (2.9, None, 0), journal=False)
+    history.lives("app", (0.8, 0.82, 1), (1.1, 1.12, 1), (3.2, None, 0), runtime=False, status=False)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(30))] == [
+        ("app-0", 0),
+        ("app-1", 1),
+        ("app-2", 2),
+    ]
+
+
 def test_without_a_common_clock_lives_are_matched_by_their_order() -> None:
     history = History(CRASHING).lives("app", *GOOD).ends(30).without(Kind.CLOCK)
     assert [(each.container_id, each.life) for each in app_of(history)] == [

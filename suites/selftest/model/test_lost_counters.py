@@ -34,6 +34,19 @@ def test_a_kubelet_that_starts_again_while_the_container_runs_makes_the_next_res
     assert delays(lives) == [0, 10, 0, 10]
 
 
+@pytest.mark.parametrize(("late_s", "delays_after"), [(0.0, {10}), (2.0, {0, 10})])
+def test_a_start_that_was_seen_late_may_be_that_of_the_kubelet_before(late_s: float, delays_after: set[float]) -> None:
+    """It is due at 12 s, the kubelet starts again at 15 s, and the container is seen from 16 s on."""
+    lives: list[Observed] = [
+        Lived(0, 1),
+        Lived(1, 2),
+        CounterLost(15),
+        Lived(16, 17, created_late_s=late_s),
+        Lived(30, 31),
+    ]
+    assert {each.delay_s for each in judged(lives)[2].windows} == delays_after
+
+
 @pytest.mark.parametrize("part", ChangedPart)
 def test_a_changed_container_has_a_new_counter(part: ChangedPart) -> None:
     lives: list[Observed] = [Lived(0, 1), Lived(1, 2), Lived(12, 13), KeyChanged(18, part), Lived(19, 20)]

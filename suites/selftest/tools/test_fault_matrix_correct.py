@@ -75,7 +75,8 @@ RARE = (
     3917, 3966, 4048, 4063, 4129, 4327, 4529, 4800, 5034, 5473, 5570, 5787, 5814, 5980, 6234, 6353, 7069, 7266,
     7620, 7740, 8263, 9007, 9037, 9374, 9399, 9586, 10062, 10597, 10631, 10928, 11223, 12955, 15250, 15644, 15812,
     16276, 17629, 19196, 19619, 20592, 24191, 27115, 27472, 27861, 28866, 29518, 36434, 39325, 7000935, 8000468,
-    8000564, 8001814, 9200128, 9200359, 9300841, 9500458, 9710198, 9710992,
+    8000564, 8001814, 9200128, 9200359, 9300841, 9500458, 9710198, 9710992, 9720380, 9731448,
+    9731552,
 )
 # fmt: on
 """RestartAllContainers beside probes, kills, deletions and starts of the same second; restarted kubelets; images changed at
@@ -153,6 +154,11 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
             LOSSY,
             75002,
         ),  # the runtime lost an instance that RestartAllContainers removed later
+        (
+            "kubelet-restarted-beside-all-kinds",
+            FROZEN_BY_JOURNAL,
+            11,
+        ),  # a start from before the kubelet's end was seen after it
         ("sandbox-killed-during-a-delay", FROZEN, 73007),  # the sandbox went in the middle of a sync
         ("deleted-without-a-kubelet", FROZEN, 73007),  # a sync was under way while the node stood still
         ("deleted-without-a-kubelet", FROZEN, 73011),  # the same
