@@ -26,7 +26,13 @@ BOOTED_NS = ZERO_NS - 5_000_000_000_000
 UID = "0d5f3d3e-aaaa-4bbb-8ccc-000000000001"
 JOURNAL_STEP_NS = 10_000_000
 INITIALIZED = {"type": "Initialized", "status": "True"}
-NOT_READY = [INITIALIZED, *({"type": each, "status": "False"} for each in ("ContainersReady", "Ready"))]
+NOT_READY = [
+    INITIALIZED,
+    *(
+        {"type": each, "status": "False", "lastTransitionTime": "2027-01-15T08:00:00Z"}
+        for each in ("ContainersReady", "Ready")
+    ),
+]
 """The conditions of a pod without init containers that has not started."""
 READY = [each | {"status": "True"} for each in NOT_READY]
 """Those of a pod whose containers run."""
