@@ -64,7 +64,7 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
     numbered = _numbered(statements)
     hidden: dict[int, int] = {}
     for statement, newer in zip_longest(statements, statements[1:]):
-        yield from _unlike_itself(statement)
+        yield from _unlike_itself(case, statement)
         report = statement.report
         last, is_running = report.last_state, report.state.kind == "running"
         # A container that waits to be restarted shows its newest instance as the last, and may not name any.
@@ -107,7 +107,7 @@ def _left_out(case: Case, pod: PodHistory, spec: Container) -> Iterator[Finding]
         return
 
 
-def _unlike_itself(statement: Statement) -> Iterator[Finding]:
+def _unlike_itself(case: Case, statement: Statement) -> Iterator[Finding]:
     """What one status leaves out or contradicts: which container it is about, why that waits, how it ended.
 
     pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses; the reasons are the runtime's (containerd
@@ -116,6 +116,9 @@ def _unlike_itself(statement: Statement) -> Iterator[Finding]:
     _, spec, status, report = statement
     state, last = report.state, report.last_state
     waits = state.kind == "waiting" and state.reason == WAITING_REASON
+    waits &= bool(report.container_id) or not case.may_lack_instance(
+        spec.name
+    )  # the reason stands until it starts again
     about = f'a status of "{spec.name}" {at_lines([status.line])}'
     is_of_one = waits or state.kind == "running" or state.finished_ns is not None
     is_named = report.container_id and (state.kind != "terminated" or state.container_id)

@@ -67,7 +67,7 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
     for _, _, status, report in stated:
         known = bisect_right(created_ns, status.t_ns)
         # "restartCount rises when the containers are removed, before they start again": KEP-5532, kubelet_pods.go
-        waits = (case.restarts_all or case.is_removed(name) or _may_be_purged(case, name)) and _is_of_none(report)
+        waits = case.may_lack_instance(name) and _is_of_none(report)
         if report.restart_count <= max(known - 1, 0) + waits:
             continue
         if not seen_by_runtime and report.restart_count < len(instances):
@@ -82,12 +82,6 @@ def _counted_ahead(case: Case, pod: PodHistory, name: str, stated: Sequence[Stat
             doubt = "The wall clock jumped meanwhile"
         yield fail_unless(doubt, sentence, status.line)
         return
-
-
-def _may_be_purged(case: Case, name: str) -> bool:
-    """Whether the container may be removed for another sandbox: kuberuntime_container.go@v1.37.1 purgeInitContainers."""
-    kills = (each.action == InterventionKind.KILL_SANDBOX for each in case.scenario.interventions)
-    return case.scenario.pod.container(name).kind is ContainerKind.INIT and any(kills)
 
 
 def _is_of_none(report: ContainerReport) -> bool:

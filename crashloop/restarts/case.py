@@ -80,6 +80,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the scenario has the runtime forget the container."""
         return self._meets(container, {InterventionKind.REMOVE_CONTAINER})
 
+    def may_lack_instance(self, container: str) -> bool:
+        """Whether a container that has run may have no instance for a while, of which a status then knows no id.
+
+        RestartAllContainers removes them, a scenario may, and the kubelet removes init containers for another sandbox
+        (pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 purgeInitContainers).
+        """
+        is_init = self.scenario.pod.container(container).kind is ContainerKind.INIT
+        kills = (each.action == InterventionKind.KILL_SANDBOX for each in self.scenario.interventions)
+        return self.restarts_all or self.is_removed(container) or (is_init and any(kills))
+
     def record_lost_ns(self, container: str, instance: Instance) -> int | None:
         """When the scenario had the runtime forget an instance that had ended (UTC); None if it did not."""
         ended_ns = instance.exit_ns

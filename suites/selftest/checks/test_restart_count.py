@@ -7,8 +7,9 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import ContainerKind
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, checked, good, told
+from suites.selftest.kit.cases import CRASHING, GOOD, STAYS_FAILED, app, checked, good, scenario, told
 from suites.selftest.kit.histories import History, stamp
 
 
@@ -176,6 +177,19 @@ def test_a_status_that_leaves_out_which_container_it_is_about_or_how_that_ended_
     assert told(checked("last-exit", history)) == [
         f'FAIL: a status of "app" (history line {status_line(history, 0)}) {wrong}'
     ]
+
+
+@pytest.mark.parametrize(("kind", "accused"), [(ContainerKind.INIT, False), (ContainerKind.REGULAR, True)])
+def test_an_init_container_that_was_removed_for_another_sandbox_has_no_id_until_it_starts_again(
+    kind: ContainerKind, accused: bool
+) -> None:
+    kill = Intervention(trigger=Trigger(after_s=2.0), action=InterventionKind.KILL_SANDBOX)
+    made = msgspec.structs.replace(scenario(app(name="setup", kind=kind), app()), interventions=(kill,))
+    history = History(made).lives("setup", (0.5, 1.5, 1), status=False)
+    said = history.exited("setup", 0, 0.5, 1.5, 1) | WAITS | {"containerID": ""}
+    history.status(2.5, {"setup": said}, phase="Pending").ends(30)
+    found = [each for each in told(checked("last-exit", history)) if "names no container ID" in each]
+    assert bool(found) is accused
 
 
 @pytest.mark.parametrize(("code", "reason"), [(1, "Completed"), (0, "Error")])
