@@ -46,7 +46,7 @@ def check_whole(name: str, value: object, *, least: int) -> None:
 
 def check_seconds(name: str, value: object) -> None:
     """Raises UsageError for what is no time; 0 is now."""
-    if type(value) not in (int, float) or not value >= 0:  # type: ignore[operator]
+    if not ((type(value) is int or type(value) is float) and value >= 0):
         raise UsageError(f"{name} is {value!r}; expected seconds, 0 or more.")
 
 

@@ -11,7 +11,7 @@ from crashloop.kubelet_files import form_of_a_pod
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.counter import RESET_AFTER_S
 from crashloop.model.lateness import latest_s, soonest_s
-from crashloop.model.restart import Decision, decide
+from crashloop.model.restart import Decided, Decision, decide
 from crashloop.model.variants import as_shipped
 from crashloop.spec.duration import stated_backoff_s
 from crashloop.spec.pod import Container, Pod
@@ -218,7 +218,7 @@ def _container_answer(
     is_lost = shown is not None and shown.get("reason") == LOST  # to a kubelet it has not run, so nothing delays it
     decision = None
     if shown and cause is not Cause.PROBE:
-        decision = _decision(planned, container, code, setting, is_lost=is_lost)
+        decision = _decided(planned, container, code, setting, is_lost=is_lost).decision
     counts = status is not None and blocked is None and decision is Decision.RESTART and not is_lost
     counted_s = curve.delay_s(status.restart_count + 1) if status is not None and counts else None
     due_s = counted_s if delay_s is None else delay_s
@@ -299,17 +299,20 @@ _AFTER: Mapping[Decision | None, str] = {
 }
 
 
-def _decision(pod: Pod, container: Container, code: int, setting: Setting, *, is_lost: bool) -> Decision:
-    """What the exit leads to; the curve delays a restart of this container alone."""
+def _decided(
+    pod: Pod, container: Container, code: int, setting: Setting, *, killed: bool = False, is_lost: bool = False
+) -> Decided:
+    """What an exit leads to; the curve delays a restart of this container alone."""
     return decide(
         pod,
         container,
         code,
         gates=setting.gates,
         version=setting.version,
+        killed=killed,
         record_lost=is_lost,
         deviations=as_shipped(setting.version),
-    ).decision
+    )
 
 
 def _exits(pod: Pod, container: Container, setting: Setting, *, probes: bool) -> Iterable[ExitAnswer]:
@@ -319,15 +322,7 @@ def _exits(pod: Pod, container: Container, setting: Setting, *, probes: bool) ->
     if probes:
         cases.append(("kill by a probe", 137, True))
     for text, code, killed in cases:
-        decided = decide(
-            pod,
-            container,
-            code,
-            gates=setting.gates,
-            version=setting.version,
-            killed=killed,
-            deviations=as_shipped(setting.version),
-        )
+        decided = _decided(pod, container, code, setting, killed=killed)
         yield ExitAnswer(exit=text, decision=str(decided.decision), step=decided.step)
 
 

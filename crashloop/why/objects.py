@@ -48,12 +48,16 @@ def read_folder(folder: Path) -> Evidence:
     objects: list[Any] = []
     faults: list[UsageError] = []
     files = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES or _PRINTED.search(each.name))
-    of_interest = [
-        each for each in files if any(word in str(each.relative_to(folder)).lower() for word in _OF_INTEREST)
-    ]
+    of_interest: list[Path] = []
+    others: list[Path] = []
+    for each in files:
+        named = any(word in str(each.relative_to(folder)).lower() for word in _OF_INTEREST)
+        (of_interest if named else others).append(each)
     found = Evidence((), {}, ())
-    for some in (of_interest, [each for each in files if each not in set(of_interest)]):
-        for path in [] if found.pods else some[:MAX_FILES]:
+    for some in (of_interest, others):
+        if found.pods:
+            break
+        for path in some[:MAX_FILES]:
             try:
                 objects += documents(text_of(path))
             except Unreadable as fault:
