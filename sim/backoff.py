@@ -296,7 +296,7 @@ class RestartDelays:
             return 0
         if (last.killed and not behaviour.delays_killed) or (last.out_of_memory and not behaviour.delays_oom):
             return 0
-        if last.killed and not behaviour.delays_startup_kills and _has_startup_probe(container):
+        if last.killed and not behaviour.delays_startup_kills and container.probe(ProbeKind.STARTUP):
             return 0
         if (last.hook_fails and not behaviour.delays_hook_kills) or (last.refused and not behaviour.delays_refused):
             return 0
@@ -327,10 +327,6 @@ class RestartDelays:
             backoffs.restart_curve(key)
         if behaviour.free_restarts == 0:
             backoffs.begin(key, now_ns)
-
-
-def _has_startup_probe(container: Container) -> bool:
-    return any(each.kind is ProbeKind.STARTUP for each in container.probes)
 
 
 def _run_ns(instance: SimulatedInstance) -> int:

@@ -283,7 +283,7 @@ def _regular_runs(pod: SimPod, view: PodView) -> bool:
 
 
 def _startup_done(container: Container, instance: SimulatedInstance, probed: Probed) -> bool:
-    has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
+    has_startup = container.probe(ProbeKind.STARTUP) is not None
     return not has_startup or instance.container_id in probed.started
 
 

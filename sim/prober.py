@@ -196,7 +196,7 @@ class Prober:
         return after_ns + period - (after_ns - phase) % period
 
     def has_started(self, container: Container, instance: SimulatedInstance) -> bool:
-        has_startup = any(each.kind is ProbeKind.STARTUP for each in container.probes)
+        has_startup = container.probe(ProbeKind.STARTUP) is not None
         spared = {
             "every start": False,
             "first start": instance.number > 0,

@@ -154,10 +154,12 @@ class Runtime:
         *,
         hard: bool = False,
     ) -> Steps:
-        """SIGTERM, and wait for the exit, or for the grace period, which is the pod's if none is given; `hard`: SIGKILL."""
+        """SIGTERM, and SIGKILL after the grace period, the pod's if none is given; SIGKILL alone if `hard`, or if that is 0 s."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
-        if self.kills_hard or hard:
+        if (
+            self.kills_hard or hard or grace_s == 0
+        ):  # containerd internal/cri/server/container_stop.go@v2.3.7 stopContainer
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
             grace_s = pod.spec.grace_s if grace_s is None else grace_s

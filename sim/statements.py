@@ -269,7 +269,7 @@ class Statements:
             return False
         if not self.carries_started:  # up to 1.34 it knows nothing of the old status
             return True
-        if any(each.kind is ProbeKind.STARTUP for each in container.probes):
+        if container.probe(ProbeKind.STARTUP):
             return not self.has_started(container, newest.instance)
         return self._shown.get(container.name) != (newest.instance.container_id, True)
 

@@ -8,11 +8,12 @@ checker is stands in checker.py, its output in finding.py, its input in crashloo
   several scenarios or of a whole run, by what chance does not explain;
 - decisions.py, jobs.py, pods.py, deletion.py: what is restarted, what a Job does, which pods others make, how deleted ones end;
 - starts.py, blocked_starts.py: in which order containers start, and what they wait for;
-- kills.py, probes.py, probe_periods.py, pulls.py: what ends a container from outside, when and how often probes are asked, when
-  images are pulled;
+- kills.py, grace.py, probes.py, probe_periods.py, pulls.py: what ends a container from outside, and how, when and how often
+  probes are asked, when images are pulled;
 - circumstances.py, kept.py, restart_cost.py: what a life runs in, what restarts keep, what they cost;
 - restart_all.py, restart_all_stated.py: RestartAllContainers, and what statuses say of it;
-- statements.py, last_exit.py, phase.py, readiness.py, started.py, initialized.py: what statuses say, against ground truth;
+- statements.py, last_exit.py, phase.py, readiness.py, started.py, initialized.py, completeness.py: what statuses say, against
+  ground truth and themselves;
 - metrics.py, configuration.py, api.py: what the kubelet counts, which configuration it runs with, what the API server answers;
 - disturbances.py: what a scenario does to the kubelet and its control plane, and how restarts go on;
 - comparisons.py: several recordings together.

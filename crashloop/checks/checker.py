@@ -98,14 +98,15 @@ class Checker(msgspec.Struct, Generic[C], frozen=True, kw_only=True):
     compares: bool = False
     """Whether it reads several pod scenarios together."""
     about: Callable[[Any], bool] = any_pod
-    """The scenarios whose pods can show something of it: others are not judged where it holds for every pod."""
+    """The scenarios whose pods can show something of it: of others it has seen nothing, and where it holds for
+    every pod they are not judged."""
 
     def __call__(self, case: C) -> Checked:
         """The findings on what was recorded, or on what is missing for them; and the facts that a report shows."""
         needs = [each for each in self.needs if isinstance(each, Need)]
         seen = Seen(each.what for each in needs)
-        findings = list(self.find(case, seen))
         cases = _pod_cases(case)
+        findings = list(self.find(case, seen)) if all(self.about(each.scenario) for each in cases) else []
         if self.watch and not findings:
             findings += [each for one in cases for each in unwatched(one, self.watch)]
         if not findings:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from crashloop.checks.checker import Need, Seen, checker
+from crashloop.checks.completeness import lacking
 from crashloop.checks.finding import Finding, fail
-from crashloop.checks.readiness import goes_on, probe_of
+from crashloop.checks.readiness import goes_on
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import INITIALIZED, SCHEDULED, StatusReport
+from crashloop.history.statuses import INITIALIZED, StatusReport
 from crashloop.model.gates import is_enabled
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import ran
@@ -43,7 +44,7 @@ def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
     for pod in case.pods:
         first_true: StatusReport | None = None
         for status in (each for each in pod.statuses if each.initialized is not None and goes_on(each)):
-            yield from _lacking(case, status)
+            yield from lacking(case, status)
             due = _initialized_due(case, pod, status, first_true)
             seen["statuses"] += 1
             before += not status.initialized
@@ -59,18 +60,6 @@ def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
     seen.facts |= {"after_restart": after_restart, "before": before}
 
 
-def _lacking(case: Case, status: StatusReport) -> Iterator[Finding]:
-    """What a status of a kubelet leaves out of a pod; one that runs on without its sandbox may have no address."""
-    said = f"a status does not say {{}} {at_lines([status.line])}"
-    if not status.scheduled:
-        yield fail(f"{said.format(f'that {SCHEDULED} of the pod is True')}; its kubelet has it.", status.line)
-    if status.started_ns is None:
-        yield fail(f"{said.format('since when the pod is on its node')}; its kubelet knows that.", status.line)
-    runs = any(each.state.kind == "running" for each in status.containers.values())
-    if runs and not status.address and not next(iter(case.sandbox_kills_ns), None):
-        yield fail(f"{said.format('which address the pod has')}; a container of it runs.", status.line)
-
-
 def _initialized_due(
     case: Case, pod: PodHistory, status: StatusReport, first_true: StatusReport | None
 ) -> _InitializedDue | None:
@@ -82,7 +71,7 @@ def _initialized_due(
             return _InitializedDue(True, f'"{each.name}" has started')
     inits = [each for each in containers if each.kind is ContainerKind.INIT]
     undone = [each for each in inits if not _is_done(each, status)]
-    if not undone and any(probe_of(each, ProbeKind.STARTUP) for each in inits):
+    if not undone and any(each.probe(ProbeKind.STARTUP) for each in inits):
         return None  # between the success of a sidecar's startup probe and the next status that is made it may be False still
     if not undone:
         return _InitializedDue(True, "its init containers are done" if inits else "it has no init containers")

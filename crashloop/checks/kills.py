@@ -1,26 +1,20 @@
-"""Checkers of kills: by a failing probe, by a hook that fails, and after the grace period of what ignores SIGTERM.
-
-Theory of operation. A container is killed after the threshold of failures in a row, not before, and not much later. What ignores
-SIGTERM is killed when the grace period of the failed probe has passed, or that of the deleted pod; RestartAllContainers heeds
-none.
+"""Checkers of kills: by a failing probe and by a hook that fails, after the threshold of failures in a row, not before and not
+much later.
 """
 
 from collections.abc import Iterator
-from itertools import islice, product
-
-import msgspec
+from itertools import islice
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
-from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
+from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance, Note
 from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import failures_go_on
 from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import is_journal_lost, unseen_exit
+from crashloop.restarts.evidence import is_journal_lost
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import leaves_ns, ran, was_killed
-from crashloop.restarts.restart_all import replacements
+from crashloop.restarts.lives import leaves_ns, was_killed
 from crashloop.spec.pod import GRACE_PERIOD_S, SUCCEEDS, Container, Probe
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
@@ -29,9 +23,6 @@ KILLED_WITHIN_S = 2.0
 """From the kubelet's last failure to the exit: a sync of the pod, the kill and the program's own end."""
 ANSWERED_WITHIN_S = 0.5
 """A command that answers at once has been answered within this time, on a host that does not stand still."""
-ENDED_WITHIN_S = 10.0
-"""No text names a number. RestartAllContainers gives each container 2 s and ends one after the other:
-pkg/kubelet/kuberuntime/kuberuntime_container.go@v1.37.1 minimumGracePeriodInSeconds."""
 
 
 @checker(
@@ -48,7 +39,7 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
     Spared are runs of fewer failures than the threshold before a success.
     """
     before: dict[Probe, frozenset[int]] = {}
-    for life in lives(case) if not case.scenario.is_disturbed else ():
+    for life in lives(case):
         spec, instance, probes = life.spec, life.instance, life.spec.killing_probes
         if not probes:
             continue
@@ -67,8 +58,8 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         due = ((probe, last) for probe, lasts in fatals.items() if (last := _surely_fatal(lasts)) is not None)
         for probe, last in islice(due, 1):
             yield from tuple(_asked_again(life, probe, last)) or _killed_late(case, life, probe, last)
-            yield from without_grace(life.spec, life.instance, last.had_ns, _last_failure(probe), last.fact.line)
-            yield from without_hook(case, life, last.had_ns, _last_failure(probe), last.fact.line)
+            yield from without_grace(life.spec, life.instance, last.had_ns, last_failure(probe), last.fact.line)
+            yield from without_hook(case, life, last.had_ns, last_failure(probe), last.fact.line)
         if failures_go_on(case.prediction.deviations):
             before = {each: _failures_left(instance, each, known) for each, known in before.items()}
     seen.facts["probe_answers"] = seen["answers"]
@@ -172,7 +163,7 @@ def without_hook(case: Case, life: Life, since_ns: int, reason: str, *lines: int
         yield fail(f"{ends}; its preStop hook takes {seconds(hook_s)}.", *seen)
 
 
-def _last_failure(probe: Probe) -> str:
+def last_failure(probe: Probe) -> str:
     return f"failure {probe.failure_threshold} in a row of its {probe.kind} probe"
 
 
@@ -190,7 +181,7 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
     if lived_s > most_s:
         lines = (last.fact.line, *((ended.line,) if ended else ()))
         sentence = (
-            f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=most_s)} after {_last_failure(probe)} '
+            f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=most_s)} after {last_failure(probe)} '
             f"{at_lines(lines)}; it was to be killed within {seconds(most_s)}."
         )
         doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s)
@@ -233,94 +224,3 @@ def _failed_hooks(case: Case) -> Iterator[tuple[Life, int, Note]]:
         note = next((each for each in life.instance.notes if each.name == HOOK), None)
         if note is not None and note.fact.utc_ns is not None and any(each.end is LifeEnd.HOOK for each in planned):
             yield life, note.fact.utc_ns, note
-
-
-GRACE_LATE_S = 10.0
-"""From its reason to SIGTERM, and from the end of the grace period to the exit, on a host that has much to do."""
-GRACE_KILLS = Need("kills", 1, "kill")
-
-
-class _Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an instance is to be ended that ignores SIGTERM."""
-
-    since_ns: int
-    """When the reason was there; the kubelet knows of it later."""
-    unsure_ns: int = 0
-    lines: tuple[int, ...] = ()
-    what: str
-    grace_s: int
-
-
-@checker("probe-grace", GRACE_KILLS, once=True)
-def check_probe_grace(case: Case, seen: Seen) -> Iterator[Finding]:
-    """What ignores SIGTERM MUST be killed when the grace period of the probe that failed has passed, else the pod's."""
-    for life in _stubborn(case):
-        for probe in life.spec.killing_probes:
-            last = fatal(life.instance, probe)
-            if last is not None and last.had_ns:
-                reason = _Reason(
-                    since_ns=last.had_ns,
-                    unsure_ns=last.fact.resolution_ns,
-                    lines=(last.fact.line,),
-                    what=_last_failure(probe),
-                    grace_s=case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s,
-                )
-                yield from _beyond_grace(case, seen, life, reason)
-
-
-@checker("pod-grace", GRACE_KILLS, once=True)
-def check_pod_grace(case: Case, seen: Seen) -> Iterator[Finding]:
-    """What ignores SIGTERM MUST be killed when the grace period of its pod has passed, if that is deleted."""
-    for life in _stubborn(case):
-        left_ns = leaves_ns(case, life.pod)
-        if left_ns is not None and (life.instance.exit is None or (life.instance.exit_ns or 0) > left_ns):
-            reason = _Reason(since_ns=left_ns, what="the deletion of its pod", grace_s=case.scenario.pod.grace_s)
-            yield from _beyond_grace(case, seen, life, reason)
-
-
-def _stubborn(case: Case) -> Iterator[Life]:
-    """Each life of a container that ignores SIGTERM."""
-    return (each for each in lives(case) if each.spec.exit_code_on_term == KILLED)
-
-
-def _beyond_grace(case: Case, seen: Seen, life: Life, reason: _Reason) -> Iterator[Finding]:
-    """A kill sooner than the grace period allows, or later."""
-    name, ended = life.spec.name, life.instance.exit
-    seen["kills"] += ended is not None
-    until_ns = case.recording.end_ns if ended is None else life.instance.exit_ns
-    if until_ns is None:
-        return
-    lived_s, grace_s = (until_ns - reason.since_ns) / 1e9, reason.grace_s
-    unsure_s = (reason.unsure_ns + (ended.resolution_ns if ended else 0)) / 1e9
-    lines = (*reason.lines, *((ended.line,) if ended else ()))
-    after = f"after {reason.what}{f' {at_lines(lines)}' if lines else ''}; it had {seconds(grace_s)} of grace."
-    if ended is not None and lived_s < grace_s - unsure_s:
-        yield fail(f'"{name}" was ended {seconds(lived_s, unlike=grace_s)} {after}', *lines)
-    elif ended is None and (unseen := unseen_exit(case, life.pod, reason.since_ns, until_ns)):
-        yield inconclusive(f'the end of "{name}" could have gone unseen: {unseen}.')
-    elif lived_s > grace_s + GRACE_LATE_S:
-        held = excuse(case, (reason.since_ns, until_ns), grace_s, lived_s - grace_s - GRACE_LATE_S)
-        yield fail_unless(held, f'"{name}" ran on for {seconds(lived_s)} {after}', *lines)
-
-
-@checker(
-    "restart-all-grace",
-    Need("ended", 1, "container", "that heeds no SIGTERM and was ended"),
-    about=lambda scenario: scenario.pod.restarts_all,
-)
-def check_restart_all_grace(case: Case, seen: Seen) -> Iterator[Finding]:
-    """RestartAllContainers MUST end what runs without the grace period of the pod, also what only SIGKILL ends."""
-    stubborn = [each for each in case.scenario.pod.containers if each.exit_code_on_term == KILLED]
-    for pod, spec in product(case.pods, stubborn if case.scenario.pod.grace_s > ENDED_WITHIN_S else ()):
-        replaced = replacements(case, pod, spec.name)
-        for instance in (each for each in ran(pod, spec.name) if each.exit and each.ordinal in replaced):
-            trigger, exit_ns = replaced[instance.ordinal].trigger, instance.exit_ns or 0
-            took_s = (exit_ns - trigger.t_ns) / 1e9
-            seen["ended"] += took_s > 0
-            if took_s > ENDED_WITHIN_S and instance.exit is not None:
-                lines, window_ns = (trigger.exited.line, instance.exit.line), (trigger.t_ns, exit_ns)
-                sentence = (
-                    f'"{spec.name}" ran on for {seconds(took_s)} after the exit that triggers RestartAllContainers '
-                    f"{at_lines(lines)}; {seconds(ENDED_WITHIN_S)} is the longest."
-                )
-                yield fail_unless(excuse(case, window_ns, 0.0, took_s - ENDED_WITHIN_S), sentence, *lines)

@@ -8,10 +8,11 @@ runtime says of the end before the text, which it keeps as long as the pod
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from crashloop.checks.checker import Need, Seen, Statement, checker, statements_about
+from crashloop.checks.completeness import left_out, unlike_itself
 from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, worst_first
 from crashloop.history.instances import Instance
 from crashloop.history.journal import last_words
@@ -19,7 +20,6 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.history.statuses import FAILED_STARTS, ContainerReport, ContainerState, StatusReport
 from crashloop.model.after_restart import may_be_hidden, shown_exit_code
-from crashloop.model.pod_status import WAITING_REASON
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, unseen_exit, why_it_ended
 from crashloop.restarts.lives import collected_early, leaves_ns, ran
@@ -35,9 +35,6 @@ REPORTED_NS = {"startedAt": (-2_000_000_000, 2_000_000_000), "finishedAt": (-1_5
 """What may lie between a reported time and the runtime's. It is in whole seconds, rounded down; a start is stamped a moment after
 its event, and an exit as its event is (containerd internal/cri/server/events.go@v2.3.7 handleContainerExit)."""
 
-
-_CONTRADICTED: dict[str, Callable[[int | None], bool]] = {"Completed": bool, "Error": lambda code: code == 0}
-"""Which exit codes a reason contradicts."""
 COLLECTED_EVERY_NS = 60_000_000_000
 """pkg/kubelet/kubelet.go@v1.37.1 ContainerGCPeriod."""
 
@@ -51,7 +48,7 @@ def check_last_exit(case: Case, seen: Seen) -> Iterator[Finding]:
     """
     containers = [(pod, spec) for pod in case.pods for spec in case.scenario.pod.containers]
     findings = [each for pod, spec in containers for each in _of_container(case, pod, spec, seen)]
-    findings += [each for pod, spec in containers for each in _left_out(case, pod, spec)]
+    findings += [each for pod, spec in containers for each in left_out(case, pod, spec)]
     first = {each.outcome: each for each in reversed(findings)}
     yield from worst_first(first.values())
 
@@ -64,7 +61,7 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
     numbered = _numbered(statements)
     hidden: dict[int, int] = {}
     for statement, newer in zip_longest(statements, statements[1:]):
-        yield from _unlike_itself(case, statement)
+        yield from unlike_itself(case, statement)
         report = statement.report
         last, is_running = report.last_state, report.state.kind == "running"
         # A container that waits to be restarted shows its newest instance as the last, and may not name any.
@@ -90,48 +87,6 @@ def _of_container(case: Case, pod: PodHistory, spec: Container, seen: Seen) -> I
         if is_running and present.ordinal > 0:
             seen["last_exits_shown"] += 1
             yield from _previous(case, statement, present, instances, hidden)
-
-
-def _left_out(case: Case, pod: PodHistory, spec: Container) -> Iterator[Finding]:
-    """The first status that says nothing of a container; an ephemeral one is added once the pod is there, and may come late."""
-    begun_ns = next((each.begun_ns for each in pod.instances(spec.name) if each.begun_ns is not None), None)
-    for status in pod.statuses:
-        if not status.containers or spec.name in status.containers:
-            continue
-        if spec.kind is ContainerKind.EPHEMERAL and (
-            begun_ns is None or status.t_ns <= begun_ns + may_lag_ns(case, begun_ns, status.t_ns)
-        ):
-            continue
-        sentence = f'a status says nothing of "{spec.name}" {at_lines([status.line])}; its pod has that container.'
-        yield fail(sentence, status.line)
-        return
-
-
-def _unlike_itself(case: Case, statement: Statement) -> Iterator[Finding]:
-    """What one status leaves out or contradicts: which container it is about, why that waits, how it ended.
-
-    pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses; the reasons are the runtime's (containerd
-    internal/cri/server/container_status.go@v2.3.7 toCRIContainerStatus), and another one contradicts no code.
-    """
-    _, spec, status, report = statement
-    state, last = report.state, report.last_state
-    waits = state.kind == "waiting" and state.reason == WAITING_REASON
-    waits &= bool(report.container_id) or not case.may_lack_instance(
-        spec.name
-    )  # the reason stands until it starts again
-    about = f'a status of "{spec.name}" {at_lines([status.line])}'
-    is_of_one = waits or state.kind == "running" or state.finished_ns is not None
-    is_named = report.container_id and (state.kind != "terminated" or state.container_id)
-    if is_of_one and not is_named:
-        yield fail(f"{about} names no container ID; by its state it is {state.kind}.", status.line)
-    elif waits and (last is None or last.kind != "terminated"):
-        yield fail(f"{about} shows no last exit; it waits to be restarted.", status.line)
-    elif waits and last is not None and last.container_id != report.container_id:
-        yield fail(f"{about} shows the exit of another container than the one that it names as the last.", status.line)
-    for each in (state, last):
-        contradicted = None if each is None else _CONTRADICTED.get(each.reason)
-        if each is not None and contradicted is not None and contradicted(each.exit_code):
-            yield fail(f"{about} gives {each.reason} as the reason of exit code {each.exit_code}.", status.line)
 
 
 def _numbered(statements: Iterable[Statement]) -> dict[str, int]:

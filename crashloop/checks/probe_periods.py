@@ -36,8 +36,7 @@ def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
 
     Not judged after RestartAllContainers, which loses probes (X-5), nor where something was done to the pod or its node.
     """
-    undisturbed = () if case.scenario.is_disturbed else lives(case)
-    for _, group in groupby(undisturbed, key=lambda each: (each.pod.uid, each.spec.name)):
+    for _, group in groupby(lives(case), key=lambda each: (each.pod.uid, each.spec.name)):
         of_one = [each for each in group if each.spec.probes and not (case.restarts_all and each.number)]
         seen["lives"] += len(of_one)
         for probe in of_one[0].spec.probes if of_one else ():
@@ -74,7 +73,7 @@ def _seldom(case: Case, of_one: list[Life], probe: Probe) -> Iterator[Finding]:
 
 def _first_late(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     """A life in which a probe was asked late for the first time, or not at all. What is behind a startup probe waits for it."""
-    instance, startup = life.instance, next((each for each in life.spec.probes if each.kind is ProbeKind.STARTUP), None)
+    instance, startup = life.instance, life.spec.probe(ProbeKind.STARTUP)
     if instance.journal_started is None or is_journal_lost(case, life.pod):
         return
     begun_ns, behind = instance.journal_started.utc_ns, startup is not None and probe is not startup

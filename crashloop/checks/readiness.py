@@ -67,7 +67,7 @@ def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
             elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
                 said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
                 yield fail(f"{said}; it has ended.", status.line)
-        if not any(probe_of(each, ProbeKind.READINESS) for each in asked):
+        if not any(each.probe(ProbeKind.READINESS) for each in asked):
             yield from _wrong_transitions(case, pod, asked)
 
 
@@ -174,7 +174,7 @@ def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
     for pod, spec, status, report in statements(case):
         if spec.kind is ContainerKind.INIT and not spec.is_sidecar and goes_on(status):
             yield from _ready_init(spec, status, report)
-        if not _has_readiness(spec) or probe_of(spec, ProbeKind.READINESS) is not None or not goes_on(status):
+        if not _has_readiness(spec) or spec.probe(ProbeKind.READINESS) is not None or not goes_on(status):
             continue
         runs = report.state.kind == "running"
         seen["statuses"] += runs
@@ -188,7 +188,7 @@ def check_ready_unprobed(case: Case, seen: Seen) -> Iterator[Finding]:
 
 def _unready(case: Case, pod: PodHistory, spec: Container, status: StatusReport) -> Iterator[Finding]:
     """Not ready though it has started; behind a startup probe, for longer than the next status takes to say so."""
-    startup, report = probe_of(spec, ProbeKind.STARTUP), status.containers[spec.name]
+    startup, report = spec.probe(ProbeKind.STARTUP), status.containers[spec.name]
     said = f'a status says that "{spec.name}" is not ready {at_lines([status.line])}'
     if startup is None:
         if report.started:
@@ -218,10 +218,6 @@ def _ready_init(spec: Container, status: StatusReport, report: ContainerReport) 
         yield fail(
             f"{said}; an init container is once it has succeeded{'' if succeeded else ', not before'}.", status.line
         )
-
-
-def probe_of(spec: Container, kind: ProbeKind) -> Probe | None:
-    return next((each for each in spec.probes if each.kind is kind), None)
 
 
 def goes_on(status: StatusReport) -> bool:
@@ -257,7 +253,7 @@ class _ProbedLife(msgspec.Struct, frozen=True, kw_only=True):
     Need("statuses", 1, "status"),
     Need("resets", 0, "status", "after a reset", is_shown=False),
     Need("later", 0, "ready instance", "after a success", is_shown=False),
-    about=lambda scenario: any(probe_of(each, ProbeKind.READINESS) for each in scenario.pod.containers),
+    about=lambda scenario: any(each.probe(ProbeKind.READINESS) for each in scenario.pod.containers),
     watch="a status",
     once=True,
 )
@@ -270,7 +266,7 @@ def check_ready_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     later: set[tuple[str, int]] = set()
     for pod in case.pods:
         for spec in case.scenario.pod.containers:
-            probe = probe_of(spec, ProbeKind.READINESS)
+            probe = spec.probe(ProbeKind.READINESS)
             for status, newer, life in _reported(case, pod, spec, probe) if probe is not None else ():
                 seen["statuses"] += 1
                 seen["resets"] += life.made_room is not None

@@ -19,7 +19,7 @@ from crashloop.history.stamps import Fact
 from crashloop.model.lateness import OWN_S, RELIST_S, START_SHARE_S, latest_s
 from crashloop.model.restart import Decision
 from crashloop.model.variants import RESTART_ALL_STALLS
-from crashloop.restarts.answers import first_success, startup_probe
+from crashloop.restarts.answers import first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import late_window
@@ -27,7 +27,7 @@ from crashloop.restarts.lives import first_begun, ran
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.restarts.restart_all import RestartAllTrigger, resets_of, started_after
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 from crashloop.words import at_lines, seconds
 
 MOST_S = 5.0
@@ -94,7 +94,7 @@ def _start_up(case: Case, pod: PodHistory, reset: RestartAllTrigger, end_ns: int
 
 def _before_init(case: Case, pod: PodHistory, reset: RestartAllTrigger, each: _Start) -> Finding:
     lines = (reset.exited.line, each.start.line, *((each.ready.line,) if each.ready else ()))
-    probe = startup_probe(each.awaited) if each.awaited.is_sidecar else None
+    probe = each.awaited.probe(ProbeKind.STARTUP) if each.awaited.is_sidecar else None
     what = "had started again" if each.awaited.is_sidecar else "had run again"
     what += ", by its startup probe" if probe else ""
     sentence = (
@@ -146,7 +146,7 @@ def _ready(
     if not init.is_sidecar:
         return _success(instances, from_ns, to_ns)
     begun = [each for each in instances if from_ns <= (each.begun_ns or 0) < to_ns]
-    probe = startup_probe(init)
+    probe = init.probe(ProbeKind.STARTUP)
     return start if probe is None else first_success(begun, probe)
 
 

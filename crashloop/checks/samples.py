@@ -36,14 +36,14 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model import student
 from crashloop.model.lateness import RELIST_S
-from crashloop.restarts.answers import first_success, startup_probe
+from crashloop.restarts.answers import first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, why_they_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.restart import restarts
 from crashloop.restarts.restart_all import resets_of
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 from crashloop.words import count, seconds
 
 CONFIDENCE = 0.95
@@ -342,7 +342,7 @@ def _let_go(init: Container, instances: tuple[Instance, ...], before_ns: int) ->
     """When an init container let go of what began at that time; None if a sidecar was down then."""
     if not init.is_sidecar:
         return next((each.exit for each in instances if each.exit_code == 0), None)
-    probe = startup_probe(init)
+    probe = init.probe(ProbeKind.STARTUP)
     if probe is not None:
         return first_success(instances, probe)
     return next((each.start for each in instances if _ran_at(each, before_ns)), None)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from crashloop.checks.checker import Need, Seen, checker, statements
 from crashloop.checks.finding import Finding, fail, fail_unless
-from crashloop.checks.readiness import probe_of
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
@@ -40,7 +39,7 @@ def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     for pod, spec, status, report in statements(case):
         if spec.kind is ContainerKind.EPHEMERAL:
             continue  # nobody promises what is said of these
-        runs, probe = report.state.kind == "running", probe_of(spec, ProbeKind.STARTUP)
+        runs, probe = report.state.kind == "running", spec.probe(ProbeKind.STARTUP)
         seen["statuses"] += runs
         ended += not runs and bool(report.container_id)
         stated = "has started" if report.started else "has not started"
@@ -71,8 +70,7 @@ def comes_with_its_kubelet(case: Case, pod: PodHistory, instance: Instance, prob
     if (instance.begun_ns or began_ns) >= began_ns or not starts_with_its_kubelet(case.prediction.deviations):
         return False
     answers_ns = (each.fact.utc_ns or 0 for each in answers_of(instance, probe))
-    asked_ns = min((each for each in answers_ns if each > began_ns), default=t_ns)
-    return t_ns - may_be_old_ns(case, t_ns) <= asked_ns or lost_watch(case, asked_ns, t_ns) is not None
+    return _may_be_unasked(case, min((each for each in answers_ns if each > began_ns), default=t_ns), t_ns)
 
 
 def _is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
@@ -83,8 +81,12 @@ def _is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Ins
     had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
     was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
     asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
-    if not counts_as_started(had_started, was_killed, case.prediction.deviations):
-        return False
+    is_carried_over = counts_as_started(had_started, was_killed, case.prediction.deviations)
+    return is_carried_over and _may_be_unasked(case, asked_ns, t_ns)
+
+
+def _may_be_unasked(case: Case, asked_ns: int, t_ns: int) -> bool:
+    """Whether a status of that time may have been made before the question."""
     return t_ns - may_be_old_ns(case, t_ns) <= asked_ns or lost_watch(case, asked_ns, t_ns) is not None
 
 

@@ -19,7 +19,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decision
-from crashloop.restarts.answers import first_success, startup_probe
+from crashloop.restarts.answers import first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
@@ -29,7 +29,7 @@ from crashloop.restarts.outages import held_by_api_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
 
@@ -91,7 +91,7 @@ def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
     """From when an init container no longer holds the next one back; None if that was not seen."""
     if not init.is_sidecar:
         return next((each.exit for each in instances if each.exit_code == 0), None)
-    lasting, probe = [each for each in instances if _lasts(each)], startup_probe(init)
+    lasting, probe = [each for each in instances if _lasts(each)], init.probe(ProbeKind.STARTUP)
     return next((each.start for each in lasting), None) if probe is None else first_success(lasting, probe)
 
 
@@ -104,7 +104,7 @@ def _before_startup_probe(case: Case, pod: PodHistory, there: InSandbox) -> Iter
     """Containers that began before the startup probe of a sidecar before them had succeeded."""
     inits, regulars = (case.scenario.pod.of_kind(kind) for kind in (ContainerKind.INIT, ContainerKind.REGULAR))
     for index, init in enumerate(inits):
-        probe = startup_probe(init) if init.is_sidecar else None
+        probe = init.probe(ProbeKind.STARTUP) if init.is_sidecar else None
         if probe is None:
             continue
         instances = there.instances(init.name)

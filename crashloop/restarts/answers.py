@@ -6,7 +6,7 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.stamps import Fact
-from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
+from crashloop.spec.pod import Handler, Probe, ProbeKind
 
 ON_ITS_WAY_NS = 100_000_000
 """An answer that was given reaches the kubelet within this time."""
@@ -58,11 +58,6 @@ def starts_in_s(instance: Instance) -> float:
     if created is None or spoke is None or created.utc_ns is None or spoke.utc_ns is None:
         return 0.0
     return max(0, spoke.utc_ns - created.utc_ns) / 1e9
-
-
-def startup_probe(sidecar: Container) -> Probe | None:
-    """The startup probe of a sidecar; None without one."""
-    return next((each for each in sidecar.probes if each.kind is ProbeKind.STARTUP), None)
 
 
 def first_success(instances: Iterable[Instance], probe: Probe) -> Fact | None:

@@ -28,14 +28,14 @@ from crashloop.model.pod_status import (
     terminated,
 )
 from crashloop.model.restart import REDEFINED, Decided
-from crashloop.restarts.answers import AHEAD_NS, first_success, startup_probe
+from crashloop.restarts.answers import AHEAD_NS, first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
 from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_killed
 from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, ProbeKind
 
 
 class PhaseChange(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ def _states(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[Fact
     instances = ran(pod, spec.name)
     followers = (*instances, None)[1:]
     replaced = replacements(case, pod, spec.name)
-    probe = startup_probe(spec) if spec.is_sidecar else None
+    probe = spec.probe(ProbeKind.STARTUP) if spec.is_sidecar else None
     if spec.kind is ContainerKind.REGULAR:
         yield from ((gone, 0.0, terminated(NEVER_RAN)) for gone in _cut_off(pod, spec.name))
     is_known = not spec.is_sidecar or knows_started(case.prediction.at_first.version)

@@ -215,6 +215,10 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         """The probes whose failure kills it."""
         return tuple(each for each in self.probes if each.kind is not ProbeKind.READINESS)
 
+    def probe(self, kind: ProbeKind) -> Probe | None:
+        """Its probe of one kind; None without one."""
+        return next((each for each in self.probes if each.kind is kind), None)
+
     @property
     def is_sidecar(self) -> bool:
         return self.kind is ContainerKind.INIT and self.restart_policy is RestartPolicy.ALWAYS

@@ -4,7 +4,17 @@ import msgspec
 
 from crashloop.run.planning import LONGEST_WATCH_S
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
-from crashloop.spec.pod import Container, ContainerKind, Pod, QosClass, RestartPolicy, RestartRule, restart_in
+from crashloop.spec.pod import (
+    GRACE_PERIOD_S,
+    Container,
+    ContainerKind,
+    Pod,
+    Probe,
+    QosClass,
+    RestartPolicy,
+    RestartRule,
+    restart_in,
+)
 from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.requirement import Scope
 from crashloop.spec.scenario import Mode, PodScenario, StartupScenario, Until
@@ -72,6 +82,31 @@ def exiting(
         until=Until(restarts={"app": len(exit_codes)}, at_most_s=at_most_s),
         mode=mode,
     )
+
+
+def probed(
+    name: str,
+    *containers: Container,
+    restarts: dict[str, int],
+    profile: str = "max-2s",
+    pod: RestartPolicy = ALWAYS,
+    grace_s: int = GRACE_PERIOD_S,
+    at_least_s: float = 0.0,
+    at_most_s: float = QUICK_WATCH_S,
+    mode: Mode = Mode.NATURAL,
+) -> PodScenario:
+    """A pod whose containers hold until their probes have them killed, watched until they have restarted that often."""
+    return PodScenario(
+        name=name,
+        profile=profile,
+        pod=Pod(containers=containers, restart_policy=pod, grace_s=grace_s),
+        until=Until(restarts=restarts, at_least_s=at_least_s, at_most_s=at_most_s),
+        mode=mode,
+    )
+
+
+def held(*probes: Probe, name: str = "app") -> Container:
+    return Container(name=name, program=HOLDS, probes=probes)
 
 
 def restarting(

@@ -22,9 +22,9 @@ from crashloop.spec.program import HOLDS, KILLED, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, NEVER, QUICK_WATCH_S, app, init, restarting
+from suites.conformance.scenarios import ALWAYS, NEVER, QUICK_WATCH_S, app, init, probed, restarting
 from suites.conformance.test_jobs import ALL_AT_ONCE
-from suites.conformance.test_probes import probed
+from suites.conformance.test_startup_probes import KILLED_AFTER_STARTING
 
 RESTART_ALL = (restart_in(42, action=Action.RESTART_ALL_CONTAINERS),)
 
@@ -354,3 +354,11 @@ def test_hooks_run_again_after_a_restart_of_all() -> Scenario:
 @requirement("RAC-22")
 def test_nothing_starts_again_while_a_pod_ends() -> Scenario:
     return WHILE_THE_POD_ENDS
+
+
+@requirement("OVH-24")
+def test_whatever_ends_a_container_sends_it_sigterm_first() -> Iterator[Scenario]:
+    yield KILLED_AFTER_STARTING
+    yield EVERY_KIND
+    yield IN_A_STATIC_POD
+    yield WHILE_THE_POD_ENDS

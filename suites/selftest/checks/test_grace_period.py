@@ -4,8 +4,10 @@ import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
-from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import KILLED
+from crashloop.spec.scenario import PodScenario
 from crashloop.verdict import Outcome
 from sim.pod import stamp
 from suites.selftest.kit.cases import app, checked, scenario, told
@@ -109,9 +111,16 @@ def test_a_deletion_without_grace_is_a_fail() -> None:
     ]
 
 
+def is_to_go(*containers: Container, grace_s: int) -> PodScenario:
+    """A pod that is deleted 5 s after it was created."""
+    deletion = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.DELETE_POD)
+    pod = Pod(containers=containers, grace_s=grace_s)
+    return msgspec.structs.replace(scenario(*containers), pod=pod, interventions=(deletion,))
+
+
 def removed(exit_s: float, gone_s: float | None, of: Container | None = None, *, api_took_s: float = 0.03) -> History:
     """A pod with 30 s of grace that is deleted at 5 s, when its container ends, and when its object is gone."""
-    history = History(msgspec.structs.replace(scenario(of or app()), pod=Pod(containers=(of or app(),), grace_s=30)))
+    history = History(is_to_go(of or app(), grace_s=30))
     ending = {"timestamp": stamp(ns(5), 30), "grace_s": 30}
     history.lives("app", (1.0, exit_s, 143), status=False).status(1.3, {"app": history.running("app", 0, 1.0)})
     said = {"resource_version": "2", "status": {"phase": "Running"}, "deletion": ending}
@@ -153,7 +162,7 @@ def test_a_container_that_ignores_sigterm_and_outlasts_its_grace_period_is_a_fai
 
 def by_force(exit_s: float | None, *, runs_on: bool = True) -> History:
     """A pod whose object goes at 5 s while its runtime is away until 10 s, and when its container ends."""
-    history = History(scenario(app())).lives("app", (1.0, exit_s, 143), status=False)
+    history = History(is_to_go(app(), grace_s=GRACE_PERIOD_S)).lives("app", (1.0, exit_s, 143), status=False)
     history.status(1.3, {"app": history.running("app", 0, 1.0)})
     history.intervention(4.0, "restart-runtime", ended_s=10.0, down_s=6.0)
     history.add(5.1, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True)
@@ -175,7 +184,9 @@ def test_a_pod_deleted_by_force_that_runs_on_is_a_fail_if_it_has_outlasted_the_g
 
 
 def test_a_container_that_begins_after_the_end_of_its_deleted_pod_is_a_fail() -> None:
-    history = History(scenario(app())).lives("app", (1.0, 5.4, 143), (6.0, 6.5, 143), status=False)
+    history = History(is_to_go(app(), grace_s=GRACE_PERIOD_S)).lives(
+        "app", (1.0, 5.4, 143), (6.0, 6.5, 143), status=False
+    )
     history.add(5.1, Channel.API, Kind.DELETED, {"resource_version": "3"}, pod=True).ends(60)
     line = history.line_of(Kind.CREATED, 1, channel=Channel.RUNTIME)
     assert told(checked("gone", history)) == [
@@ -192,8 +203,7 @@ COMPANY = (
 
 def in_turn(**ends_s: float) -> History:
     """A pod of two sidecars and another container that is deleted at 5 s, and when each ends."""
-    pod = msgspec.structs.replace(scenario(*COMPANY), pod=Pod(containers=COMPANY, grace_s=10))
-    history = History(pod)
+    history = History(is_to_go(*COMPANY, grace_s=10))
     for each in COMPANY:
         history.lives(each.name, (1.0, ends_s[each.name], 143))
     said = {

@@ -87,7 +87,7 @@ def test_a_condition_of_a_pod_without_such_a_rule_is_found() -> None:
 
 def test_a_pod_with_such_a_rule_or_without_a_status_proves_nothing() -> None:
     assert told(checked("condition-without-rule", reset().ends(10))) == [
-        "INCONCLUSIVE: a rule of the pod restarts all containers; a pod without one needed."
+        "INCONCLUSIVE: 0 pod statuses seen, 1 needed: the scenario was complete.",
     ]
     unseen = History(UNRULED).lives("app", (1.0, 3.0, 42), status=False).ends(5)
     assert told(checked("condition-without-rule", unseen)) == [
