@@ -11,10 +11,11 @@ from itertools import groupby, pairwise
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail_unless
-from crashloop.restarts.answers import ProbeAnswer, answers_of, starts_in_s
+from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost
 from crashloop.restarts.excuse import excuse
+from crashloop.restarts.outages import kubelet_outages
 from crashloop.spec.pod import FAILS, SUCCEEDS, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
 
@@ -22,6 +23,8 @@ SEVERAL, SELDOM = 4, 1.5
 """Questions that follow others, and periods between each two of them, that are no chance."""
 FIRST_WITHIN_S = 2.0
 """From a start to the first question, beyond two periods: the kubelet sees the start, and a command starts."""
+RESUMED_WITHIN_S = 8.0
+"""From the start of a kubelet to its first look at a pod, beyond two periods: it lists pods and containers first."""
 FOR_GOOD = 5
 """So many periods without a question are no chance, whatever the first one has to wait for."""
 
@@ -29,17 +32,21 @@ FOR_GOOD = 5
 @checker(
     "probe-period",
     Need("lives", 1, "life", "of a probed container", is_shown=False),
-    about=lambda scenario: not scenario.is_disturbed and any(each.probes for each in scenario.pod.containers),
+    about=lambda scenario: scenario.keeps_containers and any(each.probes for each in scenario.pod.containers),
 )
 def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
     """A probe MUST be asked once in each period, in every life from the first period on that follows what it has to wait for.
 
-    Not judged after RestartAllContainers, which loses probes (X-5), nor where something was done to the pod or its node.
+    A kubelet that has restarted goes on with the probes of what runs. Not judged after RestartAllContainers, which loses probes
+    (X-5), nor where anything else was done to the pod or its node.
     """
     for _, group in groupby(lives(case), key=lambda each: (each.pod.uid, each.spec.name)):
         of_one = [each for each in group if each.spec.probes and not (case.restarts_all and each.number)]
         seen["lives"] += len(of_one)
         for probe in of_one[0].spec.probes if of_one else ():
+            if case.scenario.is_disturbed:
+                yield from (each for life in of_one for each in _not_resumed(case, life, probe))
+                continue
             yield from _seldom(case, of_one, probe)
             for life in of_one:
                 yield from _first_late(case, life, probe)
@@ -97,6 +104,36 @@ def _first_late(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         f"{at_lines(lines)}; {seconds(most_s)} is the longest."
     )
     yield fail_unless(excuse(case, (begun_ns, until_ns), most_s, waited_s - most_s, own_way=True), sentence, *lines)
+
+
+def _not_resumed(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
+    """A probe of a running container that a kubelet which has restarted asks late, or not at all.
+
+    A worker begins within a period of its probe, at random: pkg/kubelet/prober/worker.go@v1.37.1 run.
+    """
+    instance, startup = life.instance, life.spec.probe(ProbeKind.STARTUP)
+    if instance.start_ns is None or is_journal_lost(case, life.pod):
+        return
+    ended_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns or 0
+    took_s = starts_in_s(instance) + behind_s(probe, answers_of(instance, probe))
+    most_s = probe.initial_delay_s + 2 * probe.period_s + RESUMED_WITHIN_S + took_s
+    for outage in (each for each in kubelet_outages(case) if instance.start_ns < each.from_ns):
+        has_started = startup is None or has_succeeded(answers_of(instance, startup), 1, outage.from_ns)
+        if has_started is (probe is startup):
+            continue
+        asked = next((each for each in answers_of(instance, probe) if (each.fact.utc_ns or 0) > outage.to_ns), None)
+        until_ns = ended_ns if asked is None else asked.fact.utc_ns or ended_ns
+        waited_s = (until_ns - outage.to_ns) / 1e9
+        if waited_s <= most_s:
+            continue
+        lines = (*instance.lines[:1], outage.line, *((asked.fact.line,) if asked else ()))
+        sentence = (
+            f"the {probe.kind} probe of {life.name} was not asked again {'until' if asked else 'within'} "
+            f"{seconds(waited_s, unlike=most_s)} after the start of its kubelet {at_lines(lines)}; "
+            f"{seconds(most_s)} is the longest."
+        )
+        doubt = excuse(case, (outage.to_ns, until_ns), most_s, waited_s - most_s, own_way=True)
+        yield fail_unless(doubt, sentence, *lines)
 
 
 def behind_s(probe: Probe, answers: Iterable[ProbeAnswer]) -> float:

@@ -14,7 +14,13 @@ import msgspec
 
 from crashloop.spec.control_plane import ApiRequest, ControlPlane, fault_of_requests
 from crashloop.spec.dependency import PASSWORD_KEY, ConfigObject, Variable, fault_of_images, fault_of_objects
-from crashloop.spec.intervention import DISTURB_NODE, NEED_OWN_CONTROL_PLANE, Intervention, InterventionKind
+from crashloop.spec.intervention import (
+    DISTURB_NODE,
+    NEED_OWN_CONTROL_PLANE,
+    RESTART_THE_KUBELET,
+    Intervention,
+    InterventionKind,
+)
 from crashloop.spec.owner import Deployment, Job, Owner, fault_of_owner
 from crashloop.spec.pod import ContainerKind, Pod
 
@@ -221,6 +227,15 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
     def is_disturbed(self) -> bool:
         """Whether something is done to its pod or its node, beyond making the kubelet look."""
         return any(each.action is not InterventionKind.ANNOTATE for each in self.interventions)
+
+    @property
+    def keeps_containers(self) -> bool:
+        """Whether nothing of what is done ends a container: the kubelet looks at its pods, or restarts as it was."""
+        return all(
+            each.action is InterventionKind.ANNOTATE
+            or (each.action in RESTART_THE_KUBELET and "profile" not in each.arguments)
+            for each in self.interventions
+        )
 
     @property
     def replaces_pods(self) -> bool:

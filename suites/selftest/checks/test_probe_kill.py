@@ -5,6 +5,7 @@ import msgspec
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Channel, Kind
 from crashloop.model.variants import PROBE_FAILURES_GO_ON
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Handler, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 from crashloop.spec.scenario import PodScenario
@@ -210,3 +211,14 @@ def test_a_container_that_ends_sooner_than_its_pre_stop_hook_is_a_fail() -> None
         'FAIL: "app" ended 0.3 s after failure 3 in a row of its liveness probe '
         f"(history lines {last} and {ended}); its preStop hook takes 1 s."
     ]
+
+
+def test_a_kill_that_comes_with_a_restart_of_the_kubelet_alone_is_a_fail() -> None:
+    """Failures count anew then, and probes are asked no sooner: nothing else is judged of such a pod."""
+    restart = Intervention(trigger=Trigger(after_s=10), action=InterventionKind.RESTART_KUBELET)
+    restarted = msgspec.structs.replace(PROBED, interventions=(restart,))
+    history = asked("FFSSSS", exit_s=12.3, pod=restarted).intervention(10.0, "restart-kubelet", down_s=2)
+    (finding,) = told(checked("probe-kill", history))
+    assert finding.startswith('FAIL: "app" was ended after 2 failures in a row of its liveness probe ')
+    late = asked("FFFFFFF", exit_s=None, pod=restarted).intervention(3.0, "restart-kubelet", down_s=2)
+    assert not any(each.startswith("FAIL") for each in told(checked("probe-kill", late)))

@@ -1,8 +1,10 @@
 """A probe is asked once in each of its periods, from the first one of a life on."""
 
+import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Probe, ProbeKind
 from crashloop.verdict import Outcome
 from sim.host import HOSTS, SLOW_HOSTS, HostModel
@@ -115,6 +117,35 @@ def test_what_stands_behind_a_startup_probe_waits_for_its_success() -> None:
     assert told(checked("probe-period", asked(7.0, 8.0, 9.0, 10.0, 11.0, before=(STARTUP,)))) == []
     (finding,) = told(checked("probe-period", asked(before=(STARTUP,))))
     assert finding.startswith('FAIL: the liveness probe of instance 0 of "app" was not asked once within 26 s')
+
+
+def over_a_restart(probe: Probe, *at_s: float, before: tuple[Probe, ...] = ()) -> History:
+    """A life from 1 s on whose kubelet is away from 10 s to 12 s, and when its probe is asked after that."""
+    restart = Intervention(trigger=Trigger(after_s=10), action=InterventionKind.RESTART_KUBELET)
+    told_of = msgspec.structs.replace(scenario(app(probes=(*before, probe))), interventions=(restart,))
+    history = History(told_of).lives("app", (1.0, None, 0)).node(2.0)
+    for number in range(4):
+        history.note(5.0 + number, "app", 0, f"{(before or (probe,))[0].kind}.{number}", "F" if before else "S")
+    for number, each_s in enumerate(at_s):
+        history.note(each_s, "app", 0, f"{probe.kind}.{4 + number}", "S")
+    return history.intervention(10.0, "restart-kubelet", down_s=2).node(12.5, started_s=12.0).ends(40)
+
+
+@pytest.mark.parametrize("probe", [Probe(), READINESS], ids=lambda each: each.kind)
+def test_a_kubelet_that_has_restarted_goes_on_with_the_probes_of_what_runs(probe: Probe) -> None:
+    assert told(checked("probe-period", over_a_restart(probe, 15.0))) == []
+    history = over_a_restart(probe)
+    lines = history.line_of(Kind.CREATED), history.line_of(Kind.INTERVENTION)
+    assert told(checked("probe-period", history)) == [
+        f'FAIL: the {probe.kind} probe of instance 0 of "app" was not asked again within 28 s after the start of its kubelet '
+        f"(history lines {lines[0]} and {lines[1]}); 10.11 s is the longest."
+    ]
+
+
+def test_a_kubelet_that_has_restarted_asks_nothing_behind_a_startup_probe_that_has_not_succeeded() -> None:
+    patient = Probe(kind=ProbeKind.STARTUP, pattern=60 * "F", failure_threshold=60)
+    (finding,) = told(checked("probe-period", over_a_restart(READINESS, before=(patient,))))
+    assert finding.startswith('FAIL: the startup probe of instance 0 of "app" was not asked again ')
 
 
 @pytest.mark.parametrize("host", [*HOSTS, *SLOW_HOSTS], ids=lambda host: host.name)
