@@ -183,14 +183,16 @@ def _without_sandbox(pod: SimPod, view: PodView, policies: Policies, actions: Ac
     if not waiting:
         return actions
     actions.create_sandbox = True
-    actions.starts = [*pod.ephemerals, *pod.inits[:1]] if pod.inits else [*pod.ephemerals, *waiting]
+    # One that has run stays as it is: kuberuntime_manager.go@v1.37.1 computePodActions.
+    ephemerals = [each for each in pod.ephemerals if view.newest(each.name) is None]
+    actions.starts = [*ephemerals, *pod.inits[:1]] if pod.inits else [*ephemerals, *waiting]
     again = policies.behaviour.new_sandbox_inits if pod.sandboxes else "all"
     if not policies.behaviour.waits_for_init or again == "beside":
-        actions.starts = [*pod.ephemerals, *pod.inits[:1], *waiting]
+        actions.starts = [*ephemerals, *pod.inits[:1], *waiting]
     if again == "none":
-        actions.starts = [*pod.ephemerals, *waiting]
+        actions.starts = [*ephemerals, *waiting]
     if policies.delays_sidecars and pod.inits and pod.inits[0].is_sidecar:
-        actions.starts = [*pod.ephemerals, *waiting]
+        actions.starts = [*ephemerals, *waiting]
     return actions
 
 

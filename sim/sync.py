@@ -217,6 +217,9 @@ class PodSync:
                     self.log.add(self.loop.now, container, problem, "an image or an object is missing")
                     continue
             self.statements.failed.pop(container.name, None)
+            if wait_ns <= FREE and self.pod.sandbox_id is None:
+                failed = True  # it has gone meanwhile: containerd internal/cri/server/container_create.go@v2.3.7 CreateContainer
+                break
             if wait_ns <= FREE:
                 acted = True
                 self.metrics.started()

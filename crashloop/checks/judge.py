@@ -41,15 +41,15 @@ def _judged(question: Question, deviations: Sequence[Deviation]) -> Verdict:
     if found:
         return verdict_of(question, Checked(findings=found))
     promised = run_checkers(question, DOCUMENTED)
-    expected = tuple(
+    known = tuple(
         each
         for each in deviations
-        if each.explains(question.requirement.id)
-        and any(each.holds_in(kubelet_version(one.profile, one.version)) for one in question.histories)
+        if any(each.holds_in(kubelet_version(one.profile, one.version)) for one in question.histories)
         and _was_asked_for(each, question)
     )
+    expected = tuple(each for each in known if each.explains(question.requirement.id))
     if promised.outcome is Outcome.FAIL:
-        return _failed(question, promised, expected)
+        return _failed(question, promised, expected, frozenset(each.variant for each in known))
     if promised.outcome is Outcome.PASS:
         gone = () if _is_newer(question) else _gone(question, expected)
         incomplete = _unfinished(question)
@@ -82,33 +82,45 @@ def _placed(finding: Finding, scenario: str, question: Question) -> Finding:
     return finding if len(question.histories) == 1 else finding.in_history(scenario)
 
 
-def _failed(question: Question, promised: Checked, expected: Sequence[Deviation]) -> Verdict:
+def _failed(question: Question, promised: Checked, expected: Sequence[Deviation], shipped: frozenset[str]) -> Verdict:
     """A broken promise, and the deviation that explains it if there is one.
 
-    The variant is tried alone, and with those that its entry names. If it accuses nobody, and the host or the evidence leaves
-    something open, a new accusation of Kubernetes is open as well: this kubelet is known to behave so. Not if the evidence of
-    the very lines that are accused is missing; that the host held a restart up is evidence.
+    The variant is tried alone, with those that its entry names, and with all that such a kubelet has (`shipped`), since several
+    may meet in one pod. If it accuses nobody, and the host or the evidence leaves something open, a new accusation of Kubernetes
+    is open as well: this kubelet is known to behave so. Not if the evidence of the very lines that are accused is missing; that
+    the host held a restart up is evidence.
     """
     undecided: Checked | None = None
-    nearest = promised
-    for deviation in expected:
-        alone = frozenset({deviation.variant})
-        for variants in dict.fromkeys((alone, alone | set(deviation.company))):
-            explained = run_checkers(question, variants)
-            incomplete = _unfinished(question)
-            if explained.outcome is Outcome.PASS and incomplete is None:
-                return verdict_of(question, promised, deviation=deviation.id, facts=explained.facts)
-            nearest = min(nearest, explained, key=lambda each: len(_accused(each)))
-            accuses_none = explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE)
-            if accuses_none and not _lacks(explained, promised):
-                note = inconclusive(f"deviation {deviation.id} may be why the promise was not kept; that is open.")
-                why = (*explained.findings, *((incomplete,) if incomplete else ()))
-                undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)
+    nearest, nearest_id = promised, ""
+    for deviation, variants in _explanations(expected, shipped):
+        explained = run_checkers(question, variants)
+        incomplete = _unfinished(question)
+        found = deviation or nearest_id
+        if len(_accused(explained)) < len(_accused(nearest)):
+            nearest, nearest_id = explained, found
+        if not found:
+            continue
+        if explained.outcome is Outcome.PASS and incomplete is None:
+            return verdict_of(question, promised, deviation=found, facts=explained.facts)
+        accuses_none = explained.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE)
+        if accuses_none and not _lacks(explained, promised):
+            note = inconclusive(f"deviation {found} may be why the promise was not kept; that is open.")
+            why = (*explained.findings, *((incomplete,) if incomplete else ()))
+            undecided = undecided or Checked(findings=(note, *why), facts=explained.facts)
     for change, turned in IN_MOTION.items() if _is_newer(question) else ():
         otherwise = run_checkers(question, frozenset({turned.name}))
         if otherwise.outcome in (Outcome.PASS, Outcome.INCONCLUSIVE) and not _lacks(otherwise, promised):
             return verdict_of(question, otherwise, facts=otherwise.facts | {"upstream_change": change})
     return verdict_of(question, undecided or _unexplained_first(promised, nearest))
+
+
+def _explanations(expected: Sequence[Deviation], shipped: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each deviation with the variants to try; last all of them, which is named after the one that explains most by itself."""
+    for each in expected:
+        alone = frozenset({each.variant})
+        yield from ((each.id, variants) for variants in dict.fromkeys((alone, alone | set(each.company))))
+    if expected and len(shipped) > 1:
+        yield "", shipped
 
 
 def _unexplained_first(promised: Checked, nearest: Checked) -> Checked:

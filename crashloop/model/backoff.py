@@ -93,6 +93,7 @@ def dues(
             finished_s=life.finished_s,
             previous_finished_s=previous_finished_s,
             killed=life.killed_by_kubelet,
+            may_be_killed=life.may_be_killed,
             restart_all=life.restart_all,
             late_s=late_s,
             held_s=0.0 if begun is None else begun.held_s,
@@ -168,7 +169,7 @@ def _following(
         elif at_s > 0:
             setting = _after(mark, setting)
             over = shown_s - exit_.late_s <= at_s and isinstance(mark, CounterLost)
-            attempted = [started_before(each) for each in following if over and each.delay_s <= at_s]
+            attempted = [started_before(each, at_s) for each in following if over and each.delay_s <= at_s]
             following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
             following += attempted
             if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):

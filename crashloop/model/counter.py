@@ -71,6 +71,8 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     previous_finished_s: float | None = None
     """When the instance before exited, if the kubelet still knows of it."""
     killed: bool = False
+    may_be_killed: bool = False
+    """It ended by itself while the kubelet may have been ending it."""
     redefined: bool = False
     """It was killed because its definition changed."""
     restart_all: bool = False
@@ -122,6 +124,12 @@ def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Bra
         return (_restart_all(setting),)
     if exit_.redefined or (exit_.killed and TWO_FREE_AFTER_KILLS in setting.deviations):
         return _after_kill(entry if ran_s <= RESET_AFTER_S else None, exit_, setting)
+    if exit_.may_be_killed and TWO_FREE_AFTER_KILLS in setting.deviations:
+        by_itself = msgspec.structs.replace(exit_, may_be_killed=False)
+        return (
+            *_after_kill(entry if ran_s <= RESET_AFTER_S else None, exit_, setting),
+            *_branches(entry, by_itself, setting),
+        )
     if entry is None:
         free = _free(setting, "the counter is empty, so the restart is free")
         return (_with_reset(free),) if exit_.restart_all else (free,)

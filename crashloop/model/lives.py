@@ -37,6 +37,8 @@ class Lived(msgspec.Struct, frozen=True):
     """When it exited; None while it runs."""
     killed_by_kubelet: bool = False
     """A failed probe, or a changed definition, had it killed."""
+    may_be_killed: bool = False
+    """It ended by itself, where the kubelet may have been ending it: a sync that does goes by what it knew before."""
     restart_all: bool = False
     """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
     created_late_s: float = 0.0
@@ -171,9 +173,9 @@ def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tupl
     return (_one_disturbed(branch, mark, at_s, setting),)
 
 
-def started_before(branch: Branch) -> Branch:
+def started_before(branch: Branch, at_s: float) -> Branch:
     """A wait that was over when the kubelet ended: that may have made the attempt, which was seen later, and left no counter."""
-    return msgspec.structs.replace(branch, next_delay_s=None, before=None)
+    return msgspec.structs.replace(branch, latest_s=max(branch.latest_s, at_s), next_delay_s=None, before=None)
 
 
 def _changed_when_over(branch: Branch, at_s: float, setting: Setting) -> tuple[Branch, ...]:

@@ -193,10 +193,15 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
 
 
+SANDBOX_ANEW_NS = 5_000_000_000
+"""From the end of a sandbox to the creation of the next: a relist, a sync, the usual grace period, and the end of its network."""
+
+
 def worked_s(restart: Restart, due_s: float) -> float:
     """For how long after the due moment the runtime was starting the pod's sandbox or another container of it, as measured.
 
-    The pod's one worker waits for each: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod.
+    The pod's one worker waits for each: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod. Between the end of a
+    sandbox and the next one it ends what still runs.
     """
     if restart.window_ns is None:
         return 0.0
@@ -211,6 +216,11 @@ def worked_s(restart: Restart, due_s: float) -> float:
     pairs += [
         (at_ns, sandboxes.get((one, "started"))) for (one, phase), at_ns in sandboxes.items() if phase == "created"
     ]
+    made_ns = [at_ns for (_, phase), at_ns in sandboxes.items() if phase == "created" and at_ns is not None]
+    for (_, phase), ended_ns in sandboxes.items():
+        if phase == "exited" and ended_ns is not None:
+            next_ns = min((each for each in made_ns if each > ended_ns), default=until_ns)
+            pairs.append((ended_ns, min(next_ns, ended_ns + SANDBOX_ANEW_NS)))
     total_ns, reached_ns = 0, from_ns
     for begun_ns, done_ns in sorted((one, other) for one, other in pairs if one is not None and other is not None):
         begun_ns, done_ns = max(begun_ns, reached_ns), min(done_ns, until_ns)

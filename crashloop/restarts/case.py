@@ -129,9 +129,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         from_ns = instance.begun_ns or 0
         if instance.exit_ns is None:
             return None
-        # A first instance that is being created meanwhile comes into the sandbox that is gone.
+        # An instance that is being created meanwhile comes into the sandbox that is gone.
         made_ns = [each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.phase == "created"]
-        since_ns = max((each for each in made_ns if each <= from_ns and instance.ordinal == 0), default=from_ns)
+        since_ns = max((each for each in made_ns if each <= from_ns), default=from_ns)
         return next((each for each in self.sandbox_kills_ns if since_ns <= each <= (until_ns or 0)), None)
 
     @property

@@ -37,6 +37,8 @@ CREATE_NS = 10_000_000_000
 """The longest that a start attempt is looked for before its create."""
 SPEAKS_AFTER_S = 1.0
 """From a create that nobody saw to the first line of the program."""
+SPEAKS_WITHIN_NS = 5_000_000_000
+"""The same at the longest, on a host that has much to do."""
 LATE_NS = 60_000_000_000
 """The time before a change in which the host may have kept the kubelet from what it had to do."""
 
@@ -70,7 +72,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     replaced = replacements(case, pod, container)
     ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
-    for number, instance in enumerate(instances):
+    for number, (instance, following) in enumerate(zip_longest(instances, instances[1:])):
         attempt_ns, exited = instance.begun_ns, instance.exit
         if attempt_ns is None or (exited is not None and exited.utc_ns is None):
             return
@@ -85,6 +87,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=was_killed(case, container, number, instance),
+            may_be_killed=_ends_with_its_sandbox(case, instance, following),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
             + (0.0 if instance.created else SPEAKS_AFTER_S),
@@ -92,6 +95,16 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
         if exited is None:
             return
+
+
+def _ends_with_its_sandbox(case: Case, instance: Instance, following: Instance | None) -> bool:
+    """Whether it may have ended while the kubelet ended what was left of a lost sandbox."""
+    killed_ns = case.sandbox_killed_ns(instance, following)
+    if killed_ns is None and instance.created is None and instance.begun_ns is not None:
+        unseen_ns = instance.begun_ns - SPEAKS_WITHIN_NS, instance.begun_ns
+        killed_ns = next((each for each in case.sandbox_kills_ns if unseen_ns[0] <= each <= unseen_ns[1]), None)
+    exited = instance.exit
+    return killed_ns is not None and exited is not None and killed_ns <= (exited.utc_ns or 0) + exited.resolution_ns
 
 
 def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy, restart_in
-from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind, RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, exits_with, out_of_memory, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, QUIET_S, after_restart, app, at, init
@@ -135,6 +135,34 @@ BEHIND_FAILING_INIT = anew(
 )
 
 
+EVERY_KIND = PodScenario(
+    name="sandbox-killed-beside-all-kinds",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            app(exits_with(1, times=5)),
+            app(runs((1, 3), (1, 3), (1, 3)), name="ruled", policy=NEVER, rules=(restart_in(3),)),
+            app(exits_with(0, times=4), name="own-always", policy=ALWAYS),
+            app(runs((2, 1)), name="own-on-failure", policy=ON_FAILURE),
+            app(out_of_memory(times=2), name="greedy", policy=ALWAYS, memory_limit="32Mi"),
+            Container(name="hooked", post_start=True, pre_stop_s=1),
+            Container(
+                name="probed",
+                probes=(
+                    Probe(pattern=60 * "S", timeout_s=5, handler=Handler.HTTP),
+                    Probe(kind=ProbeKind.READINESS, pattern=60 * "S", timeout_s=5, handler=Handler.HTTP),
+                ),
+            ),
+            Container(name="debug", kind=ContainerKind.EPHEMERAL),
+        ),
+        restart_policy=ON_FAILURE,
+    ),
+    until=Until(restarts={"app": 5, "hooked": 1, "probed": 1}, quiet_s=6, at_most_s=QUICK_WATCH_S),
+    interventions=(at(10, InterventionKind.KILL_SANDBOX),),
+)
+"""Containers that hold, that crash for different reasons, and that wait, in a sandbox that goes."""
+
+
 @requirement("RULES-29")
 def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
     yield BEHIND_INIT
@@ -142,6 +170,11 @@ def test_another_sandbox_runs_all_init_containers_again() -> Iterator[Scenario]:
     yield BEHIND_A_SLOW_SIDECAR
     yield BEHIND_FAILING_INIT
     yield WITHOUT_A_KUBELET
+
+
+@requirement("OVH-24")
+def test_a_sandbox_that_goes_takes_no_container_along_without_sigterm() -> Scenario:
+    return EVERY_KIND
 
 
 @requirement("OVH-14")

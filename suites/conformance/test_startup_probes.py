@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind
-from crashloop.spec.program import HOLDS, Program, runs
+from crashloop.spec.pod import Container, ContainerKind, Handler, Pod, Probe, ProbeKind, restart_in
+from crashloop.spec.program import HOLDS, Program, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Scenario, Until
 from fixtures.requirements import requirement
 from suites.conformance import scenarios as the
-from suites.conformance.scenarios import ALWAYS, QUICK_WATCH_S, app, held, probed
+from suites.conformance.scenarios import ALWAYS, NEVER, ON_FAILURE, QUICK_WATCH_S, app, held, probed
 from suites.conformance.test_probes import HTTP, READY_AGAIN_AND_AGAIN, THIRD_FAILURE
 from suites.conformance.test_several_containers import SIDECAR_UNDER_NEVER
 
@@ -166,6 +166,40 @@ def settled(name: str = "app", *, program: Program = HOLDS, **own: Any) -> Conta
     return Container(name=name, program=program, probes=probes, **own)
 
 
+KUBELET_RESTARTED_BESIDE_CHANGES = PodScenario(
+    name="kubelet-restarted-beside-changes",
+    profile="max-2s",
+    pod=Pod(
+        containers=(
+            Container(name="hooked", post_start=True),
+            app(runs((26, 3)), name="ruled", policy=NEVER, rules=(restart_in(3),)),
+            Container(name="resized", restarts_on_resize=True),
+            app(HOLDS, name="changed"),
+            app(runs((2, 0)), name="done", policy=ON_FAILURE),
+            held(
+                Probe(pattern=60 * "S", timeout_s=5, handler=HTTP),
+                Probe(kind=ProbeKind.READINESS, pattern=60 * "S", timeout_s=5, handler=HTTP),
+                name="probed",
+            ),
+            Container(
+                name="crashing",
+                program=exits_with(1, times=7),
+                probes=(
+                    Probe(pattern=60 * "S", timeout_s=5, handler=HTTP),
+                    Probe(kind=ProbeKind.READINESS, pattern=60 * "S", timeout_s=5, handler=HTTP),
+                ),
+            ),
+            Container(name="debug", kind=ContainerKind.EPHEMERAL),
+        ),
+    ),
+    until=Until(restarts={"ruled": 1, "resized": 1, "changed": 1, "crashing": 7}, quiet_s=4, at_most_s=QUICK_WATCH_S),
+    interventions=(
+        the.at(5, InterventionKind.CHANGE_IMAGE, container="changed"),
+        the.at(5, InterventionKind.RESIZE, container="resized", cpu="20m"),
+        the.at(14, InterventionKind.RESTART_KUBELET),
+    ),
+)
+"""What was changed before, is not changed again; what holds, holds on (kubernetes/kubernetes#63814)."""
 KUBELET_RESTARTED_BESIDE_PROBES = PodScenario(
     name="kubelet-restarted-beside-probes",
     profile="rules-off",
@@ -201,3 +235,4 @@ def test_a_probe_is_asked_once_a_period() -> Iterator[Scenario]:
     yield THIRD_FAILURE
     yield READY_AGAIN_AND_AGAIN
     yield FAILS_TO_START
+    yield KUBELET_RESTARTED_BESIDE_CHANGES

@@ -135,7 +135,7 @@ def over_a_restart(probe: Probe, *at_s: float, before: tuple[Probe, ...] = ()) -
 def test_a_kubelet_that_has_restarted_goes_on_with_the_probes_of_what_runs(probe: Probe) -> None:
     assert told(checked("probe-period", over_a_restart(probe, 15.0))) == []
     history = over_a_restart(probe)
-    lines = history.line_of(Kind.CREATED), history.line_of(Kind.INTERVENTION)
+    lines = history.line_of(Kind.CREATED, channel=Channel.RUNTIME), history.line_of(Kind.INTERVENTION)
     assert told(checked("probe-period", history)) == [
         f'FAIL: the {probe.kind} probe of instance 0 of "app" was not asked again within 28 s after the start of its kubelet '
         f"(history lines {lines[0]} and {lines[1]}); 10.11 s is the longest."
