@@ -11,10 +11,11 @@ from itertools import groupby, pairwise
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail_unless
-from crashloop.restarts.answers import ProbeAnswer, answers_of, has_succeeded, starts_in_s
+from crashloop.restarts.answers import ProbeAnswer, answers_of, fatal, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost
 from crashloop.restarts.excuse import excuse
+from crashloop.restarts.lives import leaves_ns
 from crashloop.restarts.outages import kubelet_outages
 from crashloop.spec.pod import FAILS, SUCCEEDS, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
@@ -87,8 +88,7 @@ def _first_late(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     if startup is not None and behind:
         begun_ns = next((each.had_ns for each in answers_of(instance, startup) if not each.failed), None)
     first = next(answers_of(instance, probe), None)
-    ended_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns
-    until_ns = ended_ns if first is None else first.fact.utc_ns
+    until_ns = asked_until_ns(case, life) if first is None else first.fact.utc_ns
     if not begun_ns or not until_ns:
         return
     waited_s, took_s = (until_ns - begun_ns) / 1e9, starts_in_s(instance)
@@ -114,7 +114,7 @@ def _not_resumed(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     instance, startup = life.instance, life.spec.probe(ProbeKind.STARTUP)
     if instance.start_ns is None or is_journal_lost(case, life.pod):
         return
-    ended_ns = case.recording.end_ns if instance.exit is None else instance.exit_ns or 0
+    ended_ns = asked_until_ns(case, life)
     took_s = starts_in_s(instance) + behind_s(probe, answers_of(instance, probe))
     most_s = probe.initial_delay_s + 2 * probe.period_s + RESUMED_WITHIN_S + took_s
     for outage in (each for each in kubelet_outages(case) if instance.start_ns < each.from_ns):
@@ -134,6 +134,14 @@ def _not_resumed(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
         )
         doubt = excuse(case, (outage.to_ns, until_ns), most_s, waited_s - most_s, own_way=True)
         yield fail_unless(doubt, sentence, *lines)
+
+
+def asked_until_ns(case: Case, life: Life) -> int:
+    """When a life had ended, was to be killed for a probe, or was to end with its pod: from then on nothing need be asked."""
+    instance = life.instance
+    fatals = (fatal(instance, each) for each in life.spec.killing_probes)
+    ends_ns = (instance.exit_ns, leaves_ns(case, life.pod), *(each.had_ns for each in fatals if each is not None))
+    return min((each for each in ends_ns if each), default=case.recording.end_ns)
 
 
 def behind_s(probe: Probe, answers: Iterable[ProbeAnswer]) -> float:

@@ -200,6 +200,13 @@ KUBELET_RESTARTED_BESIDE_CHANGES = PodScenario(
     ),
 )
 """What was changed before, is not changed again; what holds, holds on (kubernetes/kubernetes#63814)."""
+
+
+@requirement("RULES-37")
+def test_a_restarted_kubelet_ends_nothing_for_a_change_that_is_done() -> Scenario:
+    return KUBELET_RESTARTED_BESIDE_CHANGES
+
+
 KUBELET_RESTARTED_BESIDE_PROBES = PodScenario(
     name="kubelet-restarted-beside-probes",
     profile="rules-off",
@@ -235,4 +242,3 @@ def test_a_probe_is_asked_once_a_period() -> Iterator[Scenario]:
     yield THIRD_FAILURE
     yield READY_AGAIN_AND_AGAIN
     yield FAILS_TO_START
-    yield KUBELET_RESTARTED_BESIDE_CHANGES

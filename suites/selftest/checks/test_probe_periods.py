@@ -113,6 +113,13 @@ def test_a_first_question_waits_for_the_initial_delay() -> None:
     assert told(checked("probe-period", asked(7.0, 8.0, 9.0, 10.0, 11.0, probe=delayed))) == []
 
 
+def test_a_container_that_is_to_be_killed_is_asked_nothing_more() -> None:
+    """Its kubelet may be held up between the failure and the kill."""
+    fragile = Probe(pattern="F", failure_threshold=1)
+    history = History(scenario(app(probes=(fragile, READINESS)))).lives("app", (1.0, 25.0, 143))
+    assert told(checked("probe-period", history.note(2.0, "app", 0, "liveness.0", "F").ends(30))) == []
+
+
 def test_what_stands_behind_a_startup_probe_waits_for_its_success() -> None:
     assert told(checked("probe-period", asked(7.0, 8.0, 9.0, 10.0, 11.0, before=(STARTUP,)))) == []
     (finding,) = told(checked("probe-period", asked(before=(STARTUP,))))
