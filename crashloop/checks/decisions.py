@@ -1,6 +1,7 @@
 """After each exit a container is restarted, stays down or takes others along: as policy and rules say."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
@@ -15,13 +16,13 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.prediction import Admission
 from crashloop.model.restart import Decided, Decision
-from crashloop.restarts.case import CHANGES, Case
+from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, unseen_exit, watched_s, why_it_ended
 from crashloop.restarts.lives import exited_by_itself, leaves_ns, ran, was_killed
 from crashloop.restarts.owed import decided_after
 from crashloop.restarts.restart import Restart, restarts_of
 from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
-from crashloop.spec.intervention import RESTART_THE_KUBELET, InterventionKind
+from crashloop.spec.intervention import CHANGE_A_CONTAINER, RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
 from crashloop.verdict import Outcome
@@ -267,18 +268,21 @@ def _first_after(instances: tuple[Instance, ...], t_ns: int) -> Fact | None:
 def check_runs_on(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST run on when another one of its pod exits, its readiness probe fails, or its kubelet restarts.
 
-    Left out are those that are asked to end: with a liveness or startup probe or a hook, with another image or size, whose record
-    is removed, those of a pod with RestartAllContainers or with interventions beyond these and restarts of the kubelet, and all
-    of a pod that ends: one that starts no container any more.
+    Left out are those that are asked to end: with a liveness or startup probe, whose record is removed, one life for each change
+    of image or size, those of a pod with RestartAllContainers or with interventions beyond these and restarts of the kubelet, and
+    all of a pod that ends: one that starts no container any more.
     """
-    spare = (*RESTART_THE_KUBELET, *CHANGES, InterventionKind.REMOVE_CONTAINER)
+    spare = (*RESTART_THE_KUBELET, *CHANGE_A_CONTAINER, InterventionKind.REMOVE_CONTAINER)
+    changed: Counter[tuple[str, str]] = Counter()
     if case.restarts_all or any(each.action not in spare for each in case.scenario.interventions):
         return
     for life in lives(case):
         seen["spared"] += sum(1 for _ in _exits_beside(case, life))
-        name = life.spec.name
-        is_asked = life.spec.killing_probes or life.spec.post_start or case.is_removed(name) or case.is_changed(name)
-        if not is_asked and was_killed(case, life.spec.name, life.number, life.instance):
+        name, of_pod = life.spec.name, (life.pod.uid, life.spec.name)
+        if life.spec.killing_probes or case.is_removed(name) or not was_killed(case, name, life.number, life.instance):
+            continue
+        changed[of_pod] += 1
+        if changed[of_pod] > sum(1 for each in case.changes_ns(name) if each <= (life.instance.exit_ns or each)):
             yield from _unasked(case, life)
 
 

@@ -31,18 +31,18 @@ ANSWERED_WITHIN_S = 0.5
     Need("spared", 0, "spared run of failures"),
     Need("answers", 1, "answer", is_shown=False),
     Need("cut_off", 0, "run", "of failures that the end of a life cut off", is_shown=False),
-    about=lambda scenario: scenario.keeps_containers and any(each.killing_probes for each in scenario.pod.containers),
+    about=lambda scenario: any(each.killing_probes and scenario.keeps(each.name) for each in scenario.pod.containers),
 )
 def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
     """A container MUST be killed once a probe has failed as often in a row as its threshold says, and MUST NOT be before.
 
     Spared are runs of fewer failures than the threshold before a success. A kubelet that restarts counts anew, and meanwhile
-    kills nothing: over its restarts only kills without failures are judged.
+    kills nothing: where something is done only kills without failures are judged.
     """
     before: dict[Probe, frozenset[int]] = {}
     for life in lives(case):
         spec, instance, probes = life.spec, life.instance, life.spec.killing_probes
-        if not probes:
+        if not probes or not case.scenario.keeps(spec.name):
             continue
         if life.number == 0:
             before = dict.fromkeys(probes, frozenset({0}))

@@ -33,7 +33,7 @@ FOR_GOOD = 5
 @checker(
     "probe-period",
     Need("lives", 1, "life", "of a probed container", is_shown=False),
-    about=lambda scenario: scenario.keeps_containers and any(each.probes for each in scenario.pod.containers),
+    about=lambda scenario: any(each.probes and scenario.keeps(each.name) for each in scenario.pod.containers),
 )
 def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
     """A probe MUST be asked once in each period, in every life from the first period on that follows what it has to wait for.
@@ -42,7 +42,11 @@ def check_probe_period(case: Case, seen: Seen) -> Iterator[Finding]:
     (X-5), nor where anything else was done to the pod or its node.
     """
     for _, group in groupby(lives(case), key=lambda each: (each.pod.uid, each.spec.name)):
-        of_one = [each for each in group if each.spec.probes and not (case.restarts_all and each.number)]
+        of_one = [
+            each
+            for each in group
+            if each.spec.probes and case.scenario.keeps(each.spec.name) and not (case.restarts_all and each.number)
+        ]
         seen["lives"] += len(of_one)
         for probe in of_one[0].spec.probes if of_one else ():
             if case.scenario.is_disturbed:

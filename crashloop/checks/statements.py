@@ -27,7 +27,7 @@ from crashloop.restarts.model_input import counted_anew
 from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import stated_backoff_s
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import CHANGE_A_CONTAINER
 from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, count, seconds
 
@@ -294,7 +294,6 @@ def _label(state: ContainerState) -> str:
     return "Running" if state.kind == "running" else state.reason
 
 
-SPEC_CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
 """Each makes another generation of the pod's spec."""
 SEEN_WITHIN_NS = 3_000_000_000
 """From a change of the spec to the status of a kubelet that has seen it."""
@@ -308,7 +307,7 @@ def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
 
     A deletion makes another generation too, as ephemeral containers do. A pod of a file has none, whatever its mirror pod has.
     """
-    changes = [each.t_ns for each in case.recording.interventions if each.ok and each.data.action in SPEC_CHANGES]
+    changes = [each.t_ns for each in case.recording.interventions if each.ok and each.data.action in CHANGE_A_CONTAINER]
     seen["changes"] += len(changes)
     added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
     for pod in (each for each in case.pods if not each.mirrors):

@@ -12,14 +12,11 @@ from crashloop.model.config import InForce
 from crashloop.model.prediction import Prediction, predict
 from crashloop.model.restart import Decided, Decision, decide, stranded
 from crashloop.model.variants import DOCUMENTED, Consulted
-from crashloop.spec.intervention import InterventionKind
+from crashloop.spec.intervention import CHANGE_A_CONTAINER, InterventionKind
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
-
-CHANGES = (InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE)
-"""Interventions that change the definition of a container."""
 
 
 class Memo:
@@ -74,7 +71,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_changed(self, container: str) -> bool:
         """Whether the scenario changes the container's definition."""
-        return self._meets(container, CHANGES)
+        return self._meets(container, CHANGE_A_CONTAINER)
+
+    def changes_ns(self, container: str) -> list[int]:
+        """When the scenario changed its definition, UTC."""
+        return [
+            each.t_ns
+            for each in self.recording.interventions
+            if each.data.action in CHANGE_A_CONTAINER and (each.data.arguments or {}).get("container") == container
+        ]
 
     def is_removed(self, container: str) -> bool:
         """Whether the scenario has the runtime forget the container."""

@@ -77,6 +77,9 @@ RESTART_THE_KUBELET = frozenset((InterventionKind.RESTART_KUBELET, InterventionK
 With `refused: true` the kubelet is to refuse that profile, and the node is without one until the next restart.
 """
 
+CHANGE_A_CONTAINER = frozenset((InterventionKind.CHANGE_IMAGE, InterventionKind.RESIZE))
+"""Interventions that change the definition of one container, and end one life of it at most."""
+
 MAKE_ANOTHER_POD = frozenset((InterventionKind.RECREATE_POD, InterventionKind.EDIT_STATIC_POD))
 """Interventions that end the pod and make one of the same name."""
 

@@ -15,6 +15,7 @@ import msgspec
 from crashloop.spec.control_plane import ApiRequest, ControlPlane, fault_of_requests
 from crashloop.spec.dependency import PASSWORD_KEY, ConfigObject, Variable, fault_of_images, fault_of_objects
 from crashloop.spec.intervention import (
+    CHANGE_A_CONTAINER,
     DISTURB_NODE,
     NEED_OWN_CONTROL_PLANE,
     RESTART_THE_KUBELET,
@@ -228,12 +229,12 @@ class PodScenario(AnyScenario, frozen=True, kw_only=True, tag="pod"):
         """Whether something is done to its pod or its node, beyond making the kubelet look."""
         return any(each.action is not InterventionKind.ANNOTATE for each in self.interventions)
 
-    @property
-    def keeps_containers(self) -> bool:
-        """Whether nothing of what is done ends a container: the kubelet looks at its pods, or restarts as it was."""
+    def keeps(self, container: str) -> bool:
+        """Whether nothing of what is done ends it: the kubelet looks at its pods, restarts as it was, or has others changed."""
         return all(
             each.action is InterventionKind.ANNOTATE
             or (each.action in RESTART_THE_KUBELET and "profile" not in each.arguments)
+            or (each.action in CHANGE_A_CONTAINER and each.arguments.get("container") != container)
             for each in self.interventions
         )
 
