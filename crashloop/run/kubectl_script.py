@@ -250,7 +250,7 @@ ACTIONS: dict[InterventionKind, Callable[[PodScenario, Mapping[str, Any]], str]]
     ),
     InterventionKind.WRITE_KUBELET_CONFIG: lambda *_: "",
     InterventionKind.RESTART_RUNTIME: lambda _, given: (
-        f"on_node 'pkill -STOP -x containerd; sleep {down_s(given):g}; pkill -CONT -x containerd'"
+        f"on_node 'kill -STOP $(pidof containerd); sleep {down_s(given):g}; kill -CONT $(pidof containerd)'"
         if hangs(given)
         else _service("containerd", given)
     ),

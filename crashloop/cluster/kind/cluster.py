@@ -213,7 +213,8 @@ class KindCluster:
         plan = self._node(node)
         if hangs:
             for wait_s, name in ((down_s, "STOP"), (0.0, "CONT")):
-                self._docker.execute(plan.container, "pkill", f"-{name}", "-x", RUNTIME, describe=f"runtime of {node}")
+                command = f"kill -{name} $(pidof {RUNTIME})"
+                self._docker.execute(plan.container, "sh", "-c", command, describe=f"runtime of {node}")
                 pause(wait_s)
             return
         self._service(plan, self._dialect.stop, RUNTIME)
