@@ -29,9 +29,11 @@ def at_lines(lines: Iterable[int]) -> str:
 
 
 def count(number: int, noun: str, rest: str = "") -> str:
-    """`1 delay`, `3 delays`, `3 statuses of a pod`."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number} {noun}{ending}{' ' + rest if rest else ''}"
+    """`1 delay`, `3 delays`, `3 statuses of a pod`, `3 lives`."""
+    several = (
+        noun + "es" if noun.endswith("s") else noun.removesuffix("fe") + "ves" if noun.endswith("fe") else noun + "s"
+    )
+    return f"{number} {noun if number == 1 else several}{' ' + rest if rest else ''}"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -112,6 +112,4 @@ def _placed(work: Work, suite: Mapping[str, Scenario]) -> Iterator[_Placed]:
 
 
 def _profile(placed: _Placed, base: KubeletProfile, kubelet: str) -> KubeletProfile:
-    return KubeletProfile(
-        name=placed.scenario.profile, config=base.config, description=base.description, kubelet_binary=kubelet
-    )
+    return msgspec.structs.replace(base, name=placed.scenario.profile, kubelet_binary=kubelet)

@@ -9,7 +9,7 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
-from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, read_after_s
+from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, hangs, read_after_s
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics
 from sim.behaviour import S
@@ -293,6 +293,9 @@ class ScenarioPlayer:
         self.kubelet.write(profile, effective)
 
     def _restart_runtime(self, arguments: dict[str, Any]) -> None:
+        if hangs(arguments):
+            self.runtime.restart(int(down_s(arguments) * 1e9))
+            return
         down_ns = self.host.takes_ms(RUNTIME_DOWN_MS) + int(down_s(arguments) * 1e9)
         self.runtime.restart(down_ns)
         since_ns, pod = self.loop.now, self.pod

@@ -308,8 +308,11 @@ class Cluster(Protocol):
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
         """Write or replace the file of that name in the node's staticPodPath, all at once; None removes it."""
 
-    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
-        """Restart the node's container runtime, with a pause before it starts again; containers live on."""
+    def restart_runtime(self, node: str, *, down_s: float = 0.0, hangs: bool = False) -> None:
+        """Restart the node's container runtime, with a pause before it starts again; containers live on.
+
+        With `hangs` its process stays, and is stopped (SIGSTOP) for the pause: calls of the kubelet wait instead of failing.
+        """
 
     def take_network(self, node: str) -> None:
         """Take the configuration of the pod network away from the node's runtime; what runs there keeps its network."""

@@ -28,7 +28,15 @@ from crashloop.record.pod_progress import DueSignal
 from crashloop.record.pods import Pods
 from crashloop.record.site import KUBELET_ANSWERS_S, RecordingSite, outages_of
 from crashloop.spec.control_plane import Component
-from crashloop.spec.intervention import DISTURB_NODE, Intervention, InterventionKind, absent_s, down_s, read_after_s
+from crashloop.spec.intervention import (
+    DISTURB_NODE,
+    Intervention,
+    InterventionKind,
+    absent_s,
+    down_s,
+    hangs,
+    read_after_s,
+)
 from crashloop.spec.pod import ContainerKind
 from crashloop.spec.profile import PROFILE_LABEL, node_name
 from crashloop.spec.scenario import POKE_EVERY_S
@@ -131,7 +139,7 @@ class Interventions:
             InterventionKind.KILL_KUBELET: lambda watched, given: self._restart_kubelet(watched, given, kill=True),
             InterventionKind.WRITE_KUBELET_CONFIG: self._write_kubelet_config,
             InterventionKind.RESTART_RUNTIME: lambda watched, given: self._cluster.restart_runtime(
-                watched.node.name, down_s=down_s(given)
+                watched.node.name, down_s=down_s(given), hangs=hangs(given)
             ),
             InterventionKind.TAKE_NETWORK: self._take_network,
             InterventionKind.GIVE_NETWORK: self._give_network,

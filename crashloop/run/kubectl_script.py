@@ -14,7 +14,7 @@ import msgspec
 from crashloop.pods.manifest import REVISION_ANNOTATION, SCENARIO_LABEL, stored_name
 from crashloop.run.options import DEFAULT_IMAGE
 from crashloop.spec.dependency import ConfigKind
-from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s
+from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, hangs
 from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.profile import PROFILE_LABEL, node_name
@@ -249,7 +249,11 @@ ACTIONS: dict[InterventionKind, Callable[[PodScenario, Mapping[str, Any]], str]]
         f"on_node 'systemctl kill -s KILL kubelet'; {_service('kubelet', given)}"
     ),
     InterventionKind.WRITE_KUBELET_CONFIG: lambda *_: "",
-    InterventionKind.RESTART_RUNTIME: lambda _, given: _service("containerd", given),
+    InterventionKind.RESTART_RUNTIME: lambda _, given: (
+        f"on_node 'kill -STOP $(pidof containerd); sleep {down_s(given):g}; kill -CONT $(pidof containerd)'"
+        if hangs(given)
+        else _service("containerd", given)
+    ),
     InterventionKind.TAKE_NETWORK: lambda *_: "on_node 'mv /etc/cni/net.d /etc/cni/away.d'",
     InterventionKind.GIVE_NETWORK: lambda *_: "on_node 'mv /etc/cni/away.d /etc/cni/net.d'",
     InterventionKind.UNLABEL_NODE: lambda *_: f"kubectl label node $NODE {PROFILE_LABEL}-",

@@ -55,6 +55,7 @@ class InterventionKind(StrEnum):
     """Let its process stay away for `down_s`. With `wait: false`, as for the runtime, what comes next comes meanwhile."""
     KILL_KUBELET = "kill-kubelet"
     RESTART_RUNTIME = "restart-runtime"
+    """Let it be away for `down_s`. With `hangs: true` its process stays, and answers nothing meanwhile."""
     TAKE_NETWORK = "take-network"
     """Take the configuration of the pod network away from the node; its pods keep their addresses."""
     GIVE_NETWORK = "give-network"
@@ -108,6 +109,11 @@ NEED_OWN_CONTROL_PLANE = frozenset(
 def down_s(arguments: Mapping[str, Any] | None) -> float:
     """The pause before a kubelet or runtime starts again, by the arguments of its restart."""
     return float((arguments or {}).get("down_s", 0.0))
+
+
+def hangs(arguments: Mapping[str, Any] | None) -> bool:
+    """Whether the runtime does not end but hangs, by the arguments of its restart."""
+    return bool((arguments or {}).get("hangs"))
 
 
 def absent_s(arguments: Mapping[str, Any] | None) -> float:

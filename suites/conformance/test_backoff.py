@@ -6,7 +6,7 @@ KEP-4603 and KEP-5593; Kubernetes documentation, "Pod Lifecycle", how Pods handl
 from collections.abc import Iterator
 
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Pod
+from crashloop.spec.pod import Container, Handler, Pod, Probe
 from crashloop.spec.program import Life, Program, exits_with, runs
 from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
@@ -83,6 +83,8 @@ def test_on_failure_restarts_until_success() -> Scenario:
 def test_never_means_never() -> Iterator[Scenario]:
     yield ending("never-exit-1", app(runs((1, 1))), pod=NEVER, exits={"app": 1}, phase="Failed")
     yield ending("never-exit-0", app(runs((1, 0))), pod=NEVER, exits={"app": 1}, phase="Succeeded")
+    failing = Container(probes=(Probe(fails_after_s=2.0, handler=Handler.HTTP),))
+    yield ending("never-after-a-liveness-kill", failing, pod=NEVER, exits={"app": 1}, phase="Failed")
 
 
 @requirement("BACKOFF-10")

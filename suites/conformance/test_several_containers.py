@@ -51,12 +51,13 @@ SIDECAR_UNDER_NEVER = restarting(
             Probe(kind=ProbeKind.STARTUP, pattern=10 * "F" + 40 * "S", failure_threshold=50, handler=Handler.HTTP),
         ),
     ),
-    app(HOLDS),
+    Container(program=HOLDS, probes=(Probe(kind=ProbeKind.READINESS, pattern="SSS", handler=Handler.HTTP),)),
     pod=NEVER,
     restarts={"sidecar": 3},
     phase="Running",
 )
-"""It exits before its startup probe can succeed, until it holds (kubernetes/kubernetes#132826)."""
+"""It exits before its startup probe can succeed, until it holds, and its application has a probe as well
+(kubernetes/kubernetes#132826)."""
 
 
 def climbing(name: str, container: Container, *, restarts: int) -> PodScenario:

@@ -93,6 +93,23 @@ SUCCEEDS_IN_STARTING = probed(
 )
 
 
+STARTS_WHILE_THE_RUNTIME_HANGS = msgspec.structs.replace(
+    probed(
+        "started-while-the-runtime-hangs",
+        Container(
+            program=runs((1, 1)),
+            probes=(Probe(kind=ProbeKind.STARTUP, pattern=7 * "F" + 53 * "S", failure_threshold=60, handler=HTTP),),
+        ),
+        restarts={"app": 1},
+        profile="max-11s",
+        at_least_s=22,
+    ),
+    interventions=(the.at(5, InterventionKind.RESTART_RUNTIME, down_s=12.0, hangs=True),),
+)
+"""The kubelet's main loop waits for the runtime when the probe succeeds, after about 10 s, and states that only then
+(kubernetes/kubernetes#117153)."""
+
+
 def slow(name: str) -> Container:
     """It starts after 32 s, when even a kubelet that has just started asks its readiness probe."""
     starting = Probe(kind=ProbeKind.STARTUP, pattern=32 * "F" + 48 * "S", failure_threshold=80, handler=HTTP)
@@ -132,6 +149,7 @@ def test_a_startup_probe_runs_again_at_every_start() -> Iterator[Scenario]:
     yield CHANGED_AFTER_STARTING
     yield EXITS_WITHOUT_THE_KUBELET
     yield SIDECAR_UNDER_NEVER
+    yield STARTS_WHILE_THE_RUNTIME_HANGS
     yield SUCCEEDS_IN_STARTING
 
 

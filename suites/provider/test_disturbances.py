@@ -44,11 +44,12 @@ def test_pods_live_on_while_their_kubelet_restarts(kit: Kit, api: KubeApi, clust
     assert after[-1] not in before
 
 
-def test_containers_live_on_while_their_runtime_restarts(kit: Kit, api: KubeApi, cluster: Cluster) -> None:
+@pytest.mark.parametrize("hangs", [False, True], ids=["restarts", "hangs"])
+def test_containers_live_on_while_their_runtime_is_away(kit: Kit, api: KubeApi, cluster: Cluster, hangs: bool) -> None:
     kit.needs(Capability.RUNTIME_RESTART)
     with counting_pod(api, cluster, node=NODE) as pod:
         container = pod.container()
-        cluster.restart_runtime(NODE)
+        cluster.restart_runtime(NODE, down_s=1.0, hangs=hangs)
         pod.count_beyond(pod.count() + 5)
         assert pod.container() == container
 

@@ -91,7 +91,7 @@ class ExistingCluster:
     def write_static_pod(self, node: str, name: str, manifest: dict[str, Any] | None) -> None:
         raise lacking("existing", node, Capability.STATIC_PODS)
 
-    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0, hangs: bool = False) -> None:
         raise lacking("existing", node, Capability.RUNTIME_RESTART)
 
     def take_network(self, node: str) -> None:

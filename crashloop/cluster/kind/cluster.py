@@ -209,8 +209,14 @@ class KindCluster:
     def state_metrics(self, pod_uid: str) -> bytes:
         raise ClusterError(f"pod {pod_uid}: provider kind brings up no kube-state-metrics.")
 
-    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0, hangs: bool = False) -> None:
         plan = self._node(node)
+        if hangs:
+            for wait_s, name in ((down_s, "STOP"), (0.0, "CONT")):
+                command = f"kill -{name} $(pidof {RUNTIME})"
+                self._docker.execute(plan.container, "sh", "-c", command, describe=f"runtime of {node}")
+                pause(wait_s)
+            return
         self._service(plan, self._dialect.stop, RUNTIME)
         pause(down_s)
         self._service(plan, self._dialect.start, RUNTIME)

@@ -177,8 +177,16 @@ class LocalCluster:
         else:
             write_file(file, msgspec.json.encode(manifest))
 
-    def restart_runtime(self, node: str, *, down_s: float = 0.0) -> None:
+    def restart_runtime(self, node: str, *, down_s: float = 0.0, hangs: bool = False) -> None:
         plan = self._blueprint.node(node)
+        if hangs:
+            daemon = self._machinery.daemon(plan.runtime.role, plan.runtime.node)
+            signal_daemon(daemon, signal.SIGSTOP)
+            try:
+                pause(down_s)
+            finally:
+                signal_daemon(daemon, signal.SIGCONT)
+            return
         self._stop(plan.runtime, signal.SIGTERM)
         pause(down_s)
         self._start(plan.runtime, plan.runtime_socket)

@@ -40,6 +40,13 @@ def test_its_profile_is_the_suites_own_with_the_mutants_kubelet() -> None:
     assert profile.kubelet_binary == "/kubelets/mutant-17"
 
 
+def test_its_profile_keeps_the_files_of_the_drop_in_directory() -> None:
+    at_the_maximum = Work(number=17, scenarios=("crashing-max-11s",))
+    profile = plan(at_the_maximum).profile("max-11s--m17")
+    assert profile.merged == load_profile("max-11s").merged
+    assert profile.drop_ins
+
+
 def test_a_scenario_is_the_suites_own_under_another_name_on_another_profile() -> None:
     ours = plan(MUTANT).scenario("in-matches--m17")
     original = next(each for declared in DECLARED for each in declared.scenario.scenarios if each.name == "in-matches")

@@ -66,6 +66,8 @@ def test_the_script_of_every_scenario_is_short_and_is_shell() -> None:
     ("kind", "arguments", "line"),
     [
         ("restart-kubelet", {"down_s": 3.0}, "on_node 'systemctl stop kubelet; sleep 3; systemctl start kubelet'"),
+        ("restart-runtime", {"down_s": 3.0, "hangs": True},
+         "on_node 'kill -STOP $(pidof containerd); sleep 3; kill -CONT $(pidof containerd)'"),
         ("resize", {"container": "app", "cpu": "20m"}, "kubectl patch pod $pod --subresource resize -p "
          """'{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"20m"}}}]}}'"""),
         ("delete-pod", {"wait": False, "at_once": True}, "kubectl delete pod $pod --wait=false --force --grace-period=0"),

@@ -102,7 +102,7 @@ def test_each_container_has_its_own_counter() -> None:
     delays_are_due(sim.delays_s(events, "steady"), [0, 10, 20, 40])
 
 
-def intervention(action: InterventionKind, **arguments: str) -> tuple[Intervention, ...]:
+def intervention(action: InterventionKind, **arguments: object) -> tuple[Intervention, ...]:
     """Two seconds into the delay of 20 s."""
     trigger = Trigger(container="app", after_restart=2, after_s=2)
     return (Intervention(trigger=trigger, action=action, arguments=arguments),)
@@ -139,6 +139,13 @@ def test_a_recreated_pod_begins_the_curve_again() -> None:
 def test_a_restart_of_the_runtime_leaves_the_curve_alone() -> None:
     events = sim.simulated(sim.crashing(4, interventions=intervention(InterventionKind.RESTART_RUNTIME)))
     delays_are_due(sim.delays_s(events), [0, 10, 20, 40], late_s=4)
+
+
+def test_a_runtime_that_hangs_holds_starts_up_and_loses_no_event() -> None:
+    hang = intervention(InterventionKind.RESTART_RUNTIME, down_s=8.0, hangs=True)
+    events = sim.simulated(sim.crashing(4, interventions=hang))
+    assert all(event.kind is not Kind.GAP for event in events)
+    delays_are_due(sim.delays_s(events), [0, 10, 20, 40], late_s=10)
 
 
 def test_init_containers_and_sidecars_follow_the_same_curve() -> None:
