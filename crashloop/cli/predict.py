@@ -11,7 +11,7 @@ from crashloop.errors import UsageError
 
 if TYPE_CHECKING:
     from crashloop.model.config import Curve
-    from crashloop.observe.fleet import Fleet
+    from crashloop.observe.nodes import Fleet
     from crashloop.predict.load import CrashLoad
     from crashloop.spec.profile import KubeletProfile
     from crashloop.spec.version import KubernetesVersion
@@ -174,7 +174,7 @@ def _fleet(kubeconfig: Path | None, context: str | None) -> "Fleet":
 
     from crashloop.kube.client import KubeApi
     from crashloop.kube.kubeconfig import default_kubeconfig
-    from crashloop.observe.fleet import read_fleet
+    from crashloop.observe.nodes import read_fleet
 
     named = default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ)
     with closing(KubeApi(named, context=context)) as api:

@@ -18,8 +18,7 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.stress.pod_template import PodTemplate, unknown_fields
-from crashloop.why.causes import LOST, Cause, cause_of, killed_by, time_of, waits_for
-from crashloop.why.concerns import concerns_of
+from crashloop.why.causes import LOST, Cause, cause_of, concerns_of, killed_by, time_of, waits_for
 from crashloop.words import in_words
 from crashloop.yaml_text import Json
 

@@ -1,4 +1,7 @@
-"""Images: one archive, the same bytes every time, readable by every image loader; a large one is that much larger."""
+"""Images: one archive, the same bytes every time, readable by every image loader; a large one is that much larger.
+
+The disk that keeps a folder, by the table of mounts of this host.
+"""
 
 import hashlib
 import io
@@ -8,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 
+from crashloop.cluster.files import disk_of
 from crashloop.cluster.images import PROGRAM_IMAGE, SANDBOX_IMAGE, image_archive, write_large_image
 
 BUSYBOX = b"\x7fELF of a static busybox"
@@ -113,3 +118,20 @@ def test_the_same_arguments_give_the_same_bytes_and_nothing_but_the_archive_stay
     one, other = written(tmp_path / "one", 1), written(tmp_path / "other", 1)
     assert one.read_bytes() == other.read_bytes()
     assert {each.name for each in one.parent.iterdir()} == {"busybox", "image.tar"}
+
+
+MOUNTS = sorted(
+    (each for each in psutil.disk_partitions(all=True) if Path(each.mountpoint).is_dir()),
+    key=lambda each: each.mountpoint,
+)
+
+
+def test_a_folder_is_kept_by_the_nearest_mount_above_it() -> None:
+    nearest = {each.mountpoint: each for each in MOUNTS}["/"]
+    assert disk_of(Path("/no/such/folder")) == f"{nearest.fstype} on {nearest.device}"
+
+
+def test_memory_is_no_disk() -> None:
+    in_memory = [each.mountpoint for each in MOUNTS if each.fstype == "tmpfs"]
+    assert in_memory, "every Linux has one, at least /dev/shm or /run"
+    assert {disk_of(Path(each)) for each in in_memory} == {""}

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, Node
 from crashloop.history.event import Channel, Event, Kind, Numbered
 from crashloop.record.event_router import PodRecording
 from crashloop.record.history_file import begin_event, start_history
@@ -17,17 +17,10 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, Until
 from suites.selftest.kit.history_lines import read_events
+from suites.selftest.kit.recording_site import cluster_info
 
 PROFILE = KubeletProfile(name="stock")
-CLUSTER = ClusterInfo(
-    name="c",
-    provider="p",
-    kubernetes_version="1.37.1",
-    kubeconfig="k",
-    nodes=(),
-    capabilities=frozenset({Capability.RUNTIME_EVENTS}),
-    image="localhost/program:1",
-)
+CLUSTER = cluster_info(capabilities=frozenset({Capability.RUNTIME_EVENTS}))
 
 
 class Begin(Protocol):

@@ -24,17 +24,17 @@ READY = {"metadata": {"name": "node"}, "status": {"conditions": [{"type": "Ready
 CAPABILITIES = frozenset({Capability.NODES_CHANGE, Capability.NODES_ON_HOST, Capability.KUBELET_LOG})
 
 
-def info(*nodes: Node) -> ClusterInfo:
-    """A cluster whose nodes can change."""
-    return ClusterInfo(
-        name="c",
-        provider="p",
-        kubernetes_version="1.37.1",
-        kubeconfig="k",
-        nodes=nodes,
-        capabilities=CAPABILITIES,
-        image="localhost/program:1",
-    )
+def cluster_info(*nodes: Node, **known: Any) -> ClusterInfo:
+    """A cluster on paper: what a test says of it, and anything for the rest."""
+    anything = {
+        "name": "c",
+        "provider": "local",
+        "kubernetes_version": "1.37.1",
+        "kubeconfig": "k",
+        "capabilities": frozenset(),
+        "image": "localhost/program:1",
+    }
+    return ClusterInfo(nodes=nodes, **(anything | known))
 
 
 class Described:
@@ -44,7 +44,7 @@ class Described:
     registry: Registry | None = None
 
     def __init__(self, *nodes: Node) -> None:
-        self.info = info(*nodes)
+        self.info = cluster_info(*nodes, capabilities=CAPABILITIES)
 
 
 def plan_of(*scenarios: Scenario, **more: Any) -> Plan:

@@ -1,10 +1,14 @@
-"""Requests of the load generator on kept connections, against a peer that says byte by byte what it answers."""
+"""Requests of the load generator on kept connections, against a peer that says byte by byte what it answers.
+
+Requests go to the ready endpoints of a Service in turn.
+How long the load repeats a request: what is away may come back, and what is refused seldom changes.
+"""
 
 import socket
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +17,10 @@ from typing import Any
 import pytest
 
 from crashloop.kube.credentials import Access, read_access
+from crashloop.stress.assignment import Operation
 from load.connections import Answer, Connections, Refused
+from load.endpoints import Endpoints, ready_in
+from load.patience import Patience
 from suites.selftest.kit.load_peer import accepting
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -169,3 +176,91 @@ def test_few_connections_are_made_at_a_time_and_requests_take_what_gets_free(
         connections.close()
     assert answers == [200] * 16
     assert most["at once"] == 4
+
+
+def endpoint(pod: str, address: str, *, ready: bool) -> dict[str, Any]:
+    return {"addresses": [address], "conditions": {"ready": ready}, "targetRef": {"kind": "Pod", "name": pod}}
+
+
+SLICES: list[dict[str, Any]] = [
+    {"endpoints": [endpoint("second-0-0", "10.0.0.2", ready=True), endpoint("slow-0-0", "10.0.0.3", ready=False)]},
+    {"endpoints": None},
+    {"endpoints": [endpoint("first-0-0", "10.0.0.1", ready=True)]},
+]
+
+
+def test_only_ready_endpoints_of_all_slices_count() -> None:
+    assert ready_in(SLICES) == [("first-0-0", "10.0.0.1"), ("second-0-0", "10.0.0.2")]
+    assert ready_in([{}]) == []
+
+
+class Answers:
+    """An API server that gives these slices."""
+
+    def __init__(self, slices: list[dict[str, Any]] | None) -> None:
+        self.slices = slices
+        self.asked: list[tuple[str, str]] = []
+
+    def endpoint_slices(self, service: str, *, load: str) -> list[dict[str, Any]] | None:
+        self.asked.append((service, load))
+        return self.slices
+
+
+def test_each_ready_endpoint_has_its_turn_and_one_that_is_not_gets_nothing() -> None:
+    api = Answers(SLICES)
+    endpoints = Endpoints(api, "shared", "first")
+    assert endpoints.next() is None
+    endpoints.look()
+    assert api.asked == [("shared", "first")]
+    assert sorted(str(endpoints.next()) for _ in range(4)) == sorted(
+        [str(("first-0-0", "10.0.0.1")), str(("second-0-0", "10.0.0.2"))] * 2
+    )
+
+
+def test_while_the_api_server_is_away_the_endpoints_stay_as_they_were() -> None:
+    api = Answers(SLICES)
+    endpoints = Endpoints(api, "shared", "first")
+    endpoints.look()
+    api.slices = None
+    endpoints.look()
+    assert endpoints.next() is not None
+
+
+def given_up(answers: Iterable[tuple[float, int]]) -> tuple[float, float] | None:
+    """When the last of these answers (second, code) was reached, and by which limit: 60 s away, 10 s refused."""
+    now_s = [0.0]
+    patience = Patience(away_s=60, refused_s=10, clock=lambda: now_s[0])
+    for now_s[0], code in answers:
+        failed = Operation(load="crashers", what="create", sent_ns=1, code=code, error="no")
+        if (limit_s := patience.ends_with(failed)) is not None:
+            return now_s[0], limit_s
+    return None
+
+
+def every_second(code: int, to_s: int = 100) -> list[tuple[float, int]]:
+    return [(float(at_s), code) for at_s in range(to_s)]
+
+
+@pytest.mark.parametrize("code", [0, 500, 503, 408, 409, 429])
+def test_an_api_server_that_is_away_or_busy_is_waited_for(code: int) -> None:
+    assert given_up(every_second(code)) == (60, 60)
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
+def test_a_refusal_is_repeated_for_a_short_while(code: int) -> None:
+    assert given_up(every_second(code)) == (10, 10)
+
+
+def test_only_refusals_in_a_row_count() -> None:
+    mixed = [(at_s, 503 if at_s % 9 == 0 else 401) for at_s, _ in every_second(0)]
+    assert given_up(mixed) == (60, 60)
+    assert given_up([*every_second(0, 30), *((30.0 + at_s, 403) for at_s in range(20))]) == (40, 10)
+
+
+def test_what_is_left_of_the_time_is_never_less_than_none() -> None:
+    now_s = [0.0]
+    patience = Patience(away_s=60, refused_s=10, clock=lambda: now_s[0])
+    now_s[0] = 25.0
+    assert patience.left_s == 35
+    now_s[0] = 61.0
+    assert patience.left_s == 0

@@ -1,10 +1,15 @@
-"""The steps in a pod's life, as the load generator reads them from a watch."""
+"""The steps in a pod's life, as the load generator reads them from a watch.
 
+The lines of a streaming list: all objects have come when its bookmark says so.
+"""
+
+import json
 from typing import Any
 
 import msgspec
 
 from load.steps import SeenPod, Step, Steps
+from load.watch_list import END, why_unended
 
 MS = 1_000_000
 
@@ -73,3 +78,30 @@ def test_a_deletion_is_timed_from_its_request() -> None:
 def test_a_pod_that_succeeded_has_completed() -> None:
     steps = Steps(0)
     assert [step.name for step in steps.take(pod(phase="Succeeded"), MS)] == ["completed"]
+
+
+def line(what: str, **thing: Any) -> bytes:
+    return json.dumps({"type": what, "object": thing}).encode() + b"\n"
+
+
+def bookmark(**annotations: str) -> bytes:
+    return line("BOOKMARK", kind="Pod", metadata={"resourceVersion": "7", "annotations": annotations})
+
+
+POD = line("ADDED", kind="Pod", metadata={"name": "p"})
+
+
+def test_it_ends_with_the_bookmark_of_its_initial_events_and_nothing_after_that_is_read() -> None:
+    lines = iter([POD, line("BOOKMARK", metadata={}), bookmark(), POD, bookmark(**{END: "true"}), POD])
+    assert why_unended(lines) == ""
+    assert list(lines) == [POD]
+
+
+def test_a_watch_that_ends_without_that_bookmark_has_failed() -> None:
+    assert why_unended([POD, bookmark(**{END: "false"})]) == "the watch ended before its initial events did"
+    assert why_unended([]) == "the watch ended before its initial events did"
+
+
+def test_an_error_ends_it() -> None:
+    lines = [POD, line("ERROR", kind="Status", code=410), bookmark(**{END: "true"})]
+    assert why_unended(lines) == 'the watch was ended: {"kind": "Status", "code": 410}'

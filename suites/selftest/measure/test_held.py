@@ -8,6 +8,7 @@ from pathlib import Path
 
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.measure.processes import Held, files_below, folder_of, held_by
+from suites.selftest.kit.recording_site import cluster_info
 
 OPENS = (
     "import socket,sys,threading; kept=[open('/dev/null') for _ in range(5)]+[socket.socket() for _ in range(3)];"
@@ -57,15 +58,7 @@ def test_a_socket_of_this_process_is_one_of_its_files() -> None:
 
 def info(state: Path, logs: Path | None) -> ClusterInfo:
     nodes = (Node(name="node-1", profile="stock", pod_logs=None if logs is None else str(logs)),)
-    return ClusterInfo(
-        name="made-up",
-        provider="local",
-        kubernetes_version="1.37.1",
-        kubeconfig=str(state / "kubeconfig"),
-        nodes=nodes,
-        capabilities=frozenset(),
-        image="x",
-    )
+    return cluster_info(*nodes, kubeconfig=str(state / "kubeconfig"))
 
 
 def test_files_are_those_below_the_folder_of_a_cluster_whose_nodes_keep_theirs_there(tmp_path: Path) -> None:

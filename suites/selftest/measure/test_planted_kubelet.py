@@ -13,10 +13,11 @@ from bench.planted_kubelet.__main__ import script, write_planted
 from bench.planted_kubelet.burner import spent_s
 from crashloop.cluster.binaries.versions import own_kubelet
 from crashloop.cluster.processes import NODE_MARK, STATE_MARK
-from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, Node
 from crashloop.errors import UsageError
 from crashloop.measure.processes import ProcessAccount
 from crashloop.waiting import wait_until
+from suites.selftest.kit.recording_site import cluster_info
 
 SPENT_S = 0.5
 BURN = (
@@ -44,14 +45,10 @@ def values(account: ProcessAccount, name: str) -> float:
 
 def account_of(state: Path) -> ProcessAccount:
     return ProcessAccount(
-        ClusterInfo(
-            name="made-up",
-            provider="local",
-            kubernetes_version="1.37.1",
+        cluster_info(
+            Node(name="node-1", profile="stock"),
             kubeconfig=str(state / "kubeconfig"),
-            nodes=(Node(name="node-1", profile="stock"),),
             capabilities=frozenset({Capability.NODES_ON_HOST}),
-            image="x",
         )
     )
 

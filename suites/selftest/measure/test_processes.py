@@ -17,20 +17,15 @@ from crashloop.measure import processes
 from crashloop.measure.processes import ProcessAccount
 from crashloop.slo.scrapes import HELD
 from crashloop.waiting import wait_until
+from suites.selftest.kit.recording_site import cluster_info
 
 # The kernel counts in steps of 10 ms, user and system time each.
 BURN = "import sys,time\nwhile time.process_time() < float(sys.argv[1]): pass\nprint('burnt', flush=True)\nsys.stdin.read()"
 
 
 def info(state: Path, *capabilities: Capability) -> ClusterInfo:
-    return ClusterInfo(
-        name="made-up",
-        provider="local",
-        kubernetes_version="1.37.1",
-        kubeconfig=str(state / "kubeconfig"),
-        nodes=(Node(name="node-1", profile="stock"),),
-        capabilities=frozenset(capabilities),
-        image="x",
+    return cluster_info(
+        Node(name="node-1", profile="stock"), kubeconfig=str(state / "kubeconfig"), capabilities=frozenset(capabilities)
     )
 
 

@@ -1,4 +1,8 @@
-"""Every source is scraped into its file; what does not answer is a gap, and what measuring took is stated."""
+"""Every source is scraped into its file; what does not answer is a gap, and what measuring took is stated.
+
+Of many nodes a sample is scraped, which its seed alone decides.
+Files of SLO rows and lifecycles.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -10,13 +14,19 @@ import msgspec
 import pytest
 
 from crashloop.cluster.provider import ClusterInfo, Node
-from crashloop.errors import ClusterError
+from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
-from crashloop.measure.measuring import Measuring, Scraped, Scraper, endpoints
+from crashloop.measure.measuring import Measuring, Scraped, Scraper, endpoints, scraped
 from crashloop.slo.exposition import SeriesKey
+from crashloop.slo.measurements import Lifecycle
 from crashloop.slo.scrapes import NodeSample, SourceLine
-from crashloop.stress.folder import load_scrapes
+from crashloop.stress.evidence import scraped_of
+from crashloop.stress.folder import load_rows, load_scrapes, write_lifecycles
+from crashloop.stress.profile import StressNode
 from suites.selftest.kit.kube_peer import write_kubeconfig
+from suites.selftest.kit.recording_site import cluster_info
+from suites.selftest.kit.slo_kit import crasher, restart, started
+from suites.selftest.kit.stress_kit import profile
 
 SOURCE = SourceLine(source="kubelet", node="node-1", interval_s=5)
 ANSWERS = {
@@ -56,14 +66,8 @@ def peer(folder: Path) -> Iterator[KubeApi]:
 
 
 def info(folder: Path) -> ClusterInfo:
-    return ClusterInfo(
-        name="made-up",
-        provider="existing",
-        kubernetes_version="1.37.1",
-        kubeconfig=str(folder / "kubeconfig"),
-        nodes=(Node(name="node-1", profile="stock"),),
-        capabilities=frozenset(),
-        image="x",
+    return cluster_info(
+        Node(name="node-1", profile="stock"), provider="existing", kubeconfig=str(folder / "kubeconfig")
     )
 
 
@@ -164,3 +168,70 @@ def test_a_file_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "kubelet.jsonl").write_text("evidence")
     with pytest.raises(FileExistsError):
         Scraper(list, tmp_path / "kubelet.jsonl", SOURCE)
+
+
+FIFTY = [f"worker-{number}" for number in range(50)]
+
+
+@pytest.mark.parametrize("nodes", [1, 8], ids=["one", "as-many-as-may-be"])
+def test_few_nodes_are_all_scraped(nodes: int) -> None:
+    found = scraped(FIFTY[:nodes], at_most=8, seed=1)
+    assert (found.nodes, found.sample) == (frozenset(FIFTY[:nodes]), None)
+
+
+def test_of_many_a_sample_is_scraped_and_says_so() -> None:
+    found = scraped(FIFTY, at_most=8, seed=1)
+    assert len(found.nodes) == 8
+    assert found.sample == NodeSample(scraped=8, of=50, seed=1)
+    assert found.sample.words == "8 of 50 nodes, a sample by seed 1"
+
+
+def test_the_seed_decides_the_sample_and_the_order_of_the_names_does_not() -> None:
+    assert scraped(reversed(FIFTY), at_most=8, seed=1) == scraped(FIFTY, at_most=8, seed=1)
+    assert scraped(FIFTY, at_most=8, seed=2).nodes != scraped(FIFTY, at_most=8, seed=1).nodes
+
+
+def test_a_further_node_changes_at_most_one_of_the_sample() -> None:
+    before = scraped(FIFTY, at_most=8, seed=1).nodes
+    for number in range(20):
+        assert len(before - scraped([*FIFTY, f"new-{number}"], at_most=8, seed=1).nodes) <= 1
+
+
+def test_both_arms_of_a_comparison_are_scraped() -> None:
+    nodes = (StressNode(name="a", profile="max-1s", arm="baseline"), StressNode(name="b", profile="max-1s"))
+    assert scraped_of(profile(nodes=nodes, scrape_nodes=1), ["a", "b"]).nodes == {"a", "b"}
+    assert len(scraped_of(profile(nodes=nodes[1:], scrape_nodes=1), ["a", "b"]).nodes) == 1
+
+
+PODS = (crasher(restart(1, 2), restart(4, None), starts_ns={"app": (1, 2)}, restart_counts={"app": 1}), started(1, 2))
+
+
+def test_lifecycles_are_written_one_pod_a_line_and_are_no_scrapes(tmp_path: Path) -> None:
+    write_lifecycles(tmp_path, PODS)
+    lines = (tmp_path / "lifecycles.jsonl").read_bytes().splitlines()
+    assert tuple(msgspec.json.decode(line, type=Lifecycle) for line in lines) == PODS
+    assert load_scrapes(tmp_path) == ()
+
+
+def test_rows_of_several_files_keep_their_order() -> None:
+    rows = load_rows("node", "official")
+    assert rows[0].id == "pleg-relist"
+    assert {row.id for row in rows} < {row.id for row in load_rows()}
+
+
+def test_an_id_is_given_once_over_all_files() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_rows("canary", "canary")
+    assert str(raised.value) == (
+        "SLOs api-get-latency, api-list-latency, api-reads-failed, api-watch-list-latency, nodes-ready: defined more than once, "
+        "in canary, canary."
+    )
+
+
+def test_a_file_of_the_users_own_is_read_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    with pytest.raises(UsageError, match=f'SLOs "own": {path} cannot be read'):
+        load_rows(path)
+    path.write_text("slos: []")
+    with pytest.raises(UsageError, match=r"own\.yaml: expected a description and a list of slos"):
+        load_rows(str(path))

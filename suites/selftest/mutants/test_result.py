@@ -1,7 +1,25 @@
-"""A mutant is killed by a FAIL that the kubelet without a mutant does not have, and by nothing else."""
+"""A mutant is killed by a FAIL that the kubelet without a mutant does not have, and by nothing else.
 
+Results outlast a run, by kubelet, and those of a bug its kubelet too.
+A kubelet that crashed is recognized by its log, wherever that is now.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crashloop.cluster.provider import Node
+from crashloop.rundir import RunDir, RunInfo
 from crashloop.verdict import Outcome, Verdict, VerdictMode
+from mutants.bugs import Bug, Place
+from mutants.data import Replacement
+from mutants.live import last_words
+from mutants.mutant import Mutant
 from mutants.result import DEATH, Control, Fate, Kill, Result, Seen, control_of, with_seen
+from mutants.store import Store
+from suites.selftest.kit.recording_site import cluster_info
 
 NOTHING = Result(id="Next-1-1-drop")
 CONTROLS = {"crashing": Control(keeps=("BACKOFF-2", "RULES-22"), fails=("BACKOFF-3",))}
@@ -99,3 +117,91 @@ def test_the_control_keeps_what_it_passes_and_fails_what_accuses_it() -> None:
 
 def test_a_control_that_keeps_nothing_is_none() -> None:
     assert control_of(crashing(verdict("BACKOFF-2", Outcome.INCONCLUSIVE))) == {}
+
+
+MUTANT = Mutant(number=1, id="Next-1-1-drop", function="Next", line=1, operator="drop", before="x", after="")
+KILLED = Result(id=MUTANT.id, kills=(Kill(requirement="BACKOFF-2", scenario="crashing", finding="too early"),))
+
+
+def test_a_result_is_there_again(tmp_path: Path) -> None:
+    Store(tmp_path, "one").keep(KILLED)
+    assert Store(tmp_path, "one").result(MUTANT) == KILLED
+
+
+def test_a_mutant_of_another_kubelet_has_met_nothing(tmp_path: Path) -> None:
+    Store(tmp_path, "one").keep(KILLED)
+    assert not Store(tmp_path, "another").result(MUTANT).met
+
+
+def test_what_the_kubelet_itself_does_is_there_again(tmp_path: Path) -> None:
+    assert Store(tmp_path, "one").controls() == {}
+    Store(tmp_path, "one").keep_controls({"crashing": Control(keeps=("BACKOFF-2",))})
+    Store(tmp_path, "one").keep_controls({"ending": Control(keeps=("RULES-4",))})
+    assert Store(tmp_path, "one").controls() == {
+        "crashing": Control(keeps=("BACKOFF-2",)),
+        "ending": Control(keeps=("RULES-4",)),
+    }
+
+
+def bug(number: int, after: str) -> Bug:
+    changes = (Replacement(before="if a {", after=after),)
+    place = Place(module="m", path="a.go", function="F", changes=changes)
+    return Bug(
+        number=number,
+        bug="It does not restart.",
+        releases="1.30",
+        fix="7",
+        expected="RULES-1",
+        scenarios=("crashing",),
+        edits=(place,),
+    )
+
+
+def store_of(tmp_path: Path, *bugs: Bug) -> Store:
+    return Store(tmp_path, "bugs", {each.id: each.stored_as for each in bugs})
+
+
+def test_a_new_entry_keeps_what_was_seen_of_the_others_and_another_edit_does_not(tmp_path: Path) -> None:
+    one, seen = bug(1, "if false {"), msgspec.structs.replace(KILLED, id="kubernetes-1")
+    mutant = msgspec.structs.replace(MUTANT, id=one.id)
+    store_of(tmp_path, one).keep(seen)
+    assert store_of(tmp_path, bug(2, "if true {"), one).result(mutant) == seen
+    assert store_of(tmp_path, msgspec.structs.replace(one, missing="A hook.", releases="1.31")).result(mutant) == seen
+    assert not store_of(tmp_path, bug(1, "if true {")).result(mutant).met
+
+
+CRASHED = """\
+E1122 panic.go:336] "Observed a panic" panic="nil pointer dereference"
+panic: runtime error: nil pointer dereference [recovered, repanicked]
+goroutine 1 [running]:
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    run = RunDir.create(
+        tmp_path / "run", RunInfo(suite="mutants", started=datetime(2026, 1, 1, tzinfo=UTC), crashloop_version="1")
+    )
+    node = Node(name="m1", profile="p", runtime_socket="", kubelet_log=str(tmp_path / "live.log"))
+    run.write(run.cluster_json, cluster_info(node, kubeconfig=""))
+    return run
+
+
+def test_the_log_of_a_node_that_is_up_tells(run: RunDir, tmp_path: Path) -> None:
+    (tmp_path / "live.log").write_text(CRASHED)
+    assert last_words(run, "m1") == "panic: runtime error: nil pointer dereference [recovered, repanicked]"
+
+
+def test_the_log_that_a_node_has_left_tells(run: RunDir) -> None:
+    (run.logs_dir / "m1").mkdir(parents=True)
+    (run.logs_dir / "m1" / "kubelet.log").write_text(CRASHED)
+    assert last_words(run, "m1") == "panic: runtime error: nil pointer dereference [recovered, repanicked]"
+
+
+def test_a_panic_that_the_kubelet_survived_is_no_crash(run: RunDir, tmp_path: Path) -> None:
+    (tmp_path / "live.log").write_text(CRASHED.splitlines()[0])
+    assert last_words(run, "m1") is None
+
+
+def test_without_a_log_there_are_no_last_words(run: RunDir) -> None:
+    assert last_words(run, "m1") is None

@@ -1,4 +1,8 @@
-"""Predictions follow from curve, cost and limits: nothing is invented, more load costs more, and the knee is where it bends."""
+"""Predictions follow from curve, cost and limits: nothing is invented, more load costs more, and the knee is where it bends.
+
+What crashing pods use of a control plane follows from their rates; the nearest limit is the one with the least headroom.
+Crashing pods are spread over nodes as evenly as whole pods allow.
+"""
 
 import msgspec
 import pytest
@@ -8,7 +12,9 @@ from hypothesis import strategies as st
 from crashloop.errors import UsageError
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.predict.costs import MEASURED, Costs, read_costs
-from crashloop.predict.load import CrashLoad, Limit, LoadPrediction, predict
+from crashloop.predict.costs import STORED_BYTES_PER_WRITE as STORED
+from crashloop.predict.limits import KUBELET_SEATS, ControlPlaneLimit, limits, tightest
+from crashloop.predict.load import CrashLoad, Limit, LoadPrediction, Spread, crashing_pods, predict, share_of, spread
 from crashloop.predict.text import predictions
 from suites.selftest.kit.predict_kit import COSTS, ONE_SECOND
 
@@ -179,3 +185,94 @@ def test_the_cluster_scales_with_its_nodes_and_a_node_does_not(nodes: int, pods:
 def test_dearer_restarts_never_come_more_often(pods: int, curve: Curve) -> None:
     dear = msgspec.structs.replace(COSTS, runtime_cpu_s=1.0, api_requests=50.0)
     assert of(pods, curve=curve, costs=dear).restarts_per_s <= of(pods, curve=curve).restarts_per_s
+
+
+TEN_NODES = predict(CrashLoad(nodes=10, pods=4, curve=ONE_SECOND, cores=4.0), COSTS)
+"""20 restarts, 100 requests and 60 writes a second."""
+
+
+def rows() -> dict[str, ControlPlaneLimit]:
+    return {each.name: each for each in limits(TEN_NODES)}
+
+
+def test_the_seats_of_kubelets_are_their_share_of_all() -> None:
+    assert KUBELET_SEATS == 74  # of 600, 30 of 245 shares
+
+
+def test_a_kubelet_has_its_own_limit() -> None:
+    own = rows()["client rate of a kubelet"]
+    assert (own.used, own.limit, own.share, own.headroom) == (10, 100, 0.1, 10)
+
+
+def test_requests_in_flight_are_rate_times_duration() -> None:
+    assert rows()["API server, in flight"].used == pytest.approx(40 * 0.003 + 60 * 0.006)
+
+
+def test_each_write_is_an_fsync_at_most() -> None:
+    assert rows()["etcd, writes to its log"].share == pytest.approx(60 / 500)
+
+
+def test_the_database_grows_until_the_next_compaction() -> None:
+    grown = rows()["etcd, growth between compactions"]
+    assert grown.used == pytest.approx(60 * 300 * STORED / 2**20)
+
+
+def test_every_status_goes_to_three_watches() -> None:
+    assert rows()["watch events sent"].used == pytest.approx(60 / 2 * 3)
+
+
+def test_the_nearest_limit_has_the_least_headroom() -> None:
+    found = tightest(TEN_NODES)
+    assert found.name == "etcd, writes to its log"
+    assert all((each.share or 0) <= (found.share or 0) for each in limits(TEN_NODES)[1:])
+
+
+def test_a_load_without_use_has_no_headroom() -> None:
+    idle = ControlPlaneLimit(name="x", unit="", used=0.0, limit=5.0, how="", extrapolated=False)
+    assert (idle.share, idle.headroom) == (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("crashing", "nodes", "found"),
+    [
+        (60, 500, Spread(60, 1, 0)),
+        (500, 500, Spread(500, 1, 0)),
+        (700, 500, Spread(500, 2, 300)),
+        (5, 3, Spread(3, 2, 1)),
+        (2001, 1001, Spread(1001, 2, 1)),
+        (1, 1, Spread(1, 1, 0)),
+    ],
+)
+def test_pods_are_spread(crashing: int, nodes: int, found: Spread) -> None:
+    assert spread(crashing, nodes) == found
+
+
+@given(st.integers(1, 100_000), st.integers(1, 5_000))
+def test_no_pod_is_lost_and_none_is_added(crashing: int, nodes: int) -> None:
+    found = spread(crashing, nodes)
+    assert found.nodes <= nodes
+    assert found.nodes * found.pods - found.one_less_on == crashing
+    assert 0 <= found.one_less_on < found.nodes
+
+
+def test_all_pods_crash_unless_a_share_or_a_number_is_named() -> None:
+    assert crashing_pods(10, None, share=None, number=None) == 1100
+    assert crashing_pods(10, 30, share="10%", number=None) == 30
+    assert crashing_pods(10, 30, share=None, number=7) == 7
+    assert crashing_pods(2, 3, share="0.01", number=None) == 1
+
+
+@pytest.mark.parametrize("text", ["0%", "0", "101%", "-5%", "many", "10%x", "nan"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="expected a share of the pods above 0 % and up to 100 %, such as 10%"):
+        share_of(text)
+
+
+def test_more_crashing_pods_than_pods_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"--crashing-pods 61: the cluster has 2 x 30 pods \(--nodes, --pods\)\."):
+        crashing_pods(2, 30, share=None, number=61)
+
+
+def test_a_share_and_a_number_are_refused() -> None:
+    with pytest.raises(UsageError, match="both name the crashing pods"):
+        crashing_pods(2, 30, share="10%", number=6)

@@ -1,4 +1,7 @@
-"""The control channels have runtime and API server do what a kubelet asks of them, without one, and report how long that took."""
+"""The control channels have runtime and API server do what a kubelet asks of them, without one, and report how long that took.
+
+One control start serves all refusals of a node, and is marked as what it is.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -6,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crashloop.cluster.kubelets import candidate_event
 from crashloop.history.event import Event, Kind
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import API_CONTROL
@@ -13,6 +17,7 @@ from crashloop.record.channels.api import API_CONTROL_ANNOTATION, ApiChannel, Ap
 from crashloop.record.channels.channel import now_ns
 from crashloop.record.channels.runtime import ControlChannel
 from crashloop.record.event_router import EventRouter
+from crashloop.record.site import ControlStarts
 from crashloop.waiting import wait_until
 from suites.selftest.kit import kube_peer
 from suites.selftest.kit.containerd_peer import Peer
@@ -105,3 +110,42 @@ def test_the_watch_hands_the_recorders_own_patch_on_and_records_no_status_of_it(
         watch.start()
         assert watch.control_came_ns("7") is not None
         watch.stop()
+
+
+class Starts:
+    """Kubelets that become healthy, counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> tuple[Event, ...]:
+        self.count += 1
+        return (candidate_event("node-1", Kind.PROCESS_HEALTHY, configz={"number": self.count}),)
+
+
+def test_a_control_start_is_made_once_per_node_and_profile() -> None:
+    controls, start = ControlStarts(), Starts()
+    first = controls.of("node-1", "valid", start)
+    assert controls.of("node-1", "valid", start) == first
+    assert start.count == 1
+    controls.of("node-2", "valid", start)
+    controls.of("node-1", "other", start)
+    assert start.count == 3
+
+
+def test_its_events_name_their_profile() -> None:
+    (event,) = ControlStarts().of("node-1", "valid", Starts())
+    assert (event.kind, event.data) == (Kind.PROCESS_HEALTHY, {"configz": {"number": 1}, "control": "valid"})
+
+
+def test_one_that_could_not_be_made_is_tried_again() -> None:
+    controls, start = ControlStarts(), Starts()
+
+    def fail() -> tuple[Event, ...]:
+        raise OSError("no room")
+
+    try:
+        controls.of("node-1", "valid", fail)
+    except OSError:
+        assert len(controls.of("node-1", "valid", start)) == 1
+    assert start.count == 1

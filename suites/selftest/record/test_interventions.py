@@ -1,23 +1,30 @@
-"""Interventions are carried out, and what came of them is in the history of every scenario that feels them."""
+"""Interventions are carried out, and what came of them is in the history of every scenario that feels them.
+
+Patches of the mode annotated come at times that no relist can be in step with, the same ones for the same scenario.
+"""
 
 import threading
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crashloop.errors import ClusterError, ProcessEnded
 from crashloop.history.event import Kind
 from crashloop.kube.client import KubeApi
 from crashloop.record.channels.containerd import api_pb2
 from crashloop.record.event_router import EventRouter
-from crashloop.record.interventions import Interventions
+from crashloop.record.interventions import Annotations, Interventions
 from crashloop.record.pod_dependencies import ConfigObjects, ScenarioImages
 from crashloop.record.pods import Pods
 from crashloop.record.site import RecordingSite
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile
+from crashloop.spec.scenario import POKE_EVERY_S
 from suites.selftest.kit.begun_scenarios import Begin, runtime, written
 from suites.selftest.kit.containerd_peer import Peer, labels, stamp
 
@@ -247,3 +254,25 @@ def test_a_sandbox_out_of_reach_is_reported(begin: Begin, router: EventRouter) -
     acting = begin("s", interventions=(kill,))
     acting_on(Acts(), router).carry_out(acting, 0)
     assert written(acting)[0].data["outcome"] == "node node: its runtime cannot be reached from here."
+
+
+LOOK_S = 0.01
+
+
+def due_s(seed: str, looks: int = 3_000) -> list[float]:
+    """When patches are due for somebody who looks every 10 ms."""
+    pokes = Annotations(seed, 0.0)
+    return [look * LOOK_S for look in range(looks) if pokes.due(look * LOOK_S)]
+
+
+@given(st.text(max_size=20))
+def test_the_time_between_two_patches_is_drawn_anew_each_time(seed: str) -> None:
+    least_s, most_s = POKE_EVERY_S
+    periods_s = [after - before for before, after in pairwise(due_s(seed))]
+    assert all(least_s - LOOK_S <= each <= most_s + LOOK_S for each in periods_s)
+    assert max(periods_s) - min(periods_s) > 0.1
+
+
+def test_the_same_scenario_is_patched_at_the_same_times() -> None:
+    assert due_s("crashing") == due_s("crashing")
+    assert due_s("crashing") != due_s("waiting")

@@ -1,4 +1,7 @@
-"""Nodes come and go as the schedule says; one that does not come up costs its own scenarios only."""
+"""Nodes come and go as the schedule says; one that does not come up costs its own scenarios only.
+
+Which nodes a cluster begins with, where nodes can change and where they cannot.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -7,20 +10,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster.provider import ClusterInfo, Node, NodeRequest, Progress
+from crashloop.cluster.provider import Capability, ClusterInfo, Node, NodeRequest, Progress
 from crashloop.errors import ClusterError, UsageError
 from crashloop.kube.client import KubeApi
+from crashloop.profiles import load_profile
 from crashloop.progress import SilentProgress
 from crashloop.record.node_keeper import NodeKeeper, Stranded
 from crashloop.record.schedule import Schedule
+from crashloop.record.stage import first_requests
 from crashloop.rundir import RunDir
 from crashloop.spec.assignment import assign
-from crashloop.spec.plan import Budgets
+from crashloop.spec.plan import Budgets, Plan, PlannedNode
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.waiting import wait_until
 from suites.selftest.kit.object_peer import ObjectPeer, serving
-from suites.selftest.kit.recording_site import info, plan_of, site
+from suites.selftest.kit.recording_site import CAPABILITIES, cluster_info, plan_of, site
 
 PROFILES = ("a", "b", "c", "d")
 
@@ -29,7 +34,9 @@ class Recorded:
     """A cluster that notes what is done to its nodes; those of `broken` do not come up."""
 
     def __init__(self, *nodes: str, broken: dict[str, ClusterError] | None = None) -> None:
-        self.info = info(*(Node(name=name, profile=name.partition("-")[0]) for name in nodes))
+        self.info = cluster_info(
+            *(Node(name=name, profile=name.partition("-")[0]) for name in nodes), capabilities=CAPABILITIES
+        )
         self.done: list[str] = []
         self._broken = broken or {}
 
@@ -156,3 +163,34 @@ def test_a_node_that_is_lent_serves_a_planned_one_of_its_profile_and_stays(rig: 
     run.schedule.ended("on-a", 0.0)
     run.launch("on-b")
     assert run.cluster.done == ["add b"]
+
+
+NODES = {"stock": "stock", "stock-2": "stock", "max-2s": "max-2s", "max-1s": "max-1s"}
+
+
+def names(*capabilities: Capability, **budgets: int) -> dict[str, str]:
+    plan = Plan(
+        suite="conformance",
+        provider="kind",
+        kubernetes_version="1.37.1",
+        scope="full",
+        budgets=Budgets(live_nodes=budgets.get("live_nodes", 12), live_pods=budgets.get("live_pods")),
+        profiles=tuple(load_profile(name) for name in ("stock", "max-2s", "max-1s")),
+        scenarios=(),
+        judgements=(),
+        nodes=tuple(PlannedNode(name=name, profile=profile) for name, profile in NODES.items()),
+    )
+    return {each.name: each.profile.name for each in first_requests(plan, frozenset(capabilities))}
+
+
+def test_nodes_that_can_change_begin_with_as_many_as_the_budget_allows() -> None:
+    assert list(names(Capability.NODES_CHANGE, live_nodes=3)) == ["stock", "stock-2", "max-2s"]
+
+
+def test_each_node_elsewhere_takes_the_room_of_a_heartbeat_and_needs_that_of_a_pod() -> None:
+    assert list(names(Capability.NODES_CHANGE, live_pods=5)) == ["stock", "stock-2", "max-2s"]
+    assert list(names(Capability.NODES_CHANGE, Capability.NODES_ON_HOST, live_pods=5)) == list(NODES)
+
+
+def test_nodes_that_cannot_change_are_all_there_from_the_beginning() -> None:
+    assert names(live_nodes=2, live_pods=2) == NODES

@@ -23,6 +23,7 @@ from crashloop.record.channels.host import (
 )
 from crashloop.waiting import wait_until
 from suites.selftest.kit.node_sink import NodeSink
+from suites.selftest.kit.recording_site import cluster_info
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -71,14 +72,12 @@ def test_the_kernel_says_how_long_each_thread_has_waited() -> None:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> ClusterInfo:
-    return ClusterInfo(
+    return cluster_info(
+        Node(name="node-1", profile="stock"),
+        Node(name="node-2", profile="stock"),
         name="made-up",
-        provider="local",
-        kubernetes_version="1.37.1",
         kubeconfig=str(tmp_path / "kubeconfig"),
-        nodes=(Node(name="node-1", profile="stock"), Node(name="node-2", profile="stock")),
         capabilities=frozenset({Capability.NODES_ON_HOST}),
-        image="x",
     )
 
 

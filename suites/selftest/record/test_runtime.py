@@ -1,5 +1,10 @@
-"""The runtime channel turns containerd's events into those of the pods, and reports what it may have missed."""
+"""The runtime channel turns containerd's events into those of the pods, and reports what it may have missed.
 
+The generated protobuf code is what the committed .proto generates.
+"""
+
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -246,3 +251,19 @@ def test_a_gap_names_the_containers_that_have_outlasted_it(peer: Peer) -> None:
         subscribed(peer)
         events = heard.wait_for(3)
     assert events[2][1].data["running"] == ["c0"]
+
+
+ROOT = Path(__file__).parents[3]
+PROTO = "crashloop/record/channels/containerd/api.proto"
+
+
+@pytest.mark.parametrize("suffix", ["_pb2.py", "_pb2.pyi"], ids=["code", "types"])
+def test_the_generated_code_is_up_to_date(suffix: str, tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}", PROTO],
+        cwd=ROOT,
+        check=True,
+        timeout=60,
+    )
+    generated = PROTO.replace(".proto", suffix)
+    assert (tmp_path / generated).read_text() == (ROOT / generated).read_text(), "see the command in api.proto"

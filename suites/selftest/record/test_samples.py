@@ -1,7 +1,12 @@
-"""Metrics of the kubelet come through the API server, those of kube-state-metrics by the cluster; what cannot be read is said."""
+"""Metrics of the kubelet come through the API server, those of kube-state-metrics by the cluster; what cannot be read is said.
 
+The log files of a pod are listed by the names that the kubelet gives them.
+"""
+
+from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
 from crashloop.cluster.provider import Cluster
@@ -9,8 +14,12 @@ from crashloop.errors import ClusterError
 from crashloop.history.event import Kind
 from crashloop.kube.answers import ApiUnreachable
 from crashloop.kube.client import KubeApi
-from crashloop.record.channels.readout import sample_event, state_sample_event
+from crashloop.record.channels.readout import log_files, sample_event, state_sample_event
+from crashloop.record.event_router import PodRecording
+from crashloop.spec.pod import Container, Pod
+from crashloop.spec.scenario import PodScenario, Until
 from crashloop.spec.state_metrics import RESTARTS
+from suites.selftest.kit.recording_site import CAPABILITIES, NODE, cluster_info
 
 METRICS = b"""# TYPE kubelet_started_pods_total counter
 kubelet_started_pods_total 3
@@ -88,3 +97,28 @@ def test_state_metrics_that_cannot_be_read_say_why() -> None:
     cluster = StateMetrics(ClusterError("kube-state-metrics ended with exit code 1"))
     event = state_sample_event(cast("Cluster", cluster), (RESTARTS,), ("a",))
     assert event.data == {"unread": "kube-state-metrics ended with exit code 1"}
+
+
+SCENARIO = PodScenario(name="s", profile="stock", pod=Pod(containers=(Container(),)), until=Until())
+
+
+def recording(pod_logs: Path | None) -> PodRecording:
+    node = msgspec.structs.replace(NODE, pod_logs=None if pod_logs is None else str(pod_logs))
+    made = PodRecording(SCENARIO, node, cluster_info(node, capabilities=CAPABILITIES))
+    made.joined("uid-1", "s")
+    return made
+
+
+def test_each_container_has_its_logs_by_number(tmp_path: Path) -> None:
+    for name in ("app/0.log", "app/10.log", "app/2.log", "app/2.log.20260101-000000.gz", "sidecar/0.log"):
+        log = tmp_path / "ns_s_uid-1" / name
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.touch()
+    (event,) = log_files("ns", recording(tmp_path), "uid-1")
+    assert (event.kind, event.pod_uid) == (Kind.LOG_FILES, "uid-1")
+    assert event.data == {"logs": {"app": [0, 2, 10], "sidecar": [0]}}
+
+
+def test_nothing_is_said_where_the_folders_are_out_of_reach_or_the_pod_has_none(tmp_path: Path) -> None:
+    assert log_files("ns", recording(None), "uid-1") == []
+    assert log_files("ns", recording(tmp_path), "uid-1") == []

@@ -1,17 +1,23 @@
-"""The loop launches what is due, gives each scenario one task at a time, and ends with every history sealed."""
+"""The loop launches what is due, gives each scenario one task at a time, and ends with every history sealed.
+
+Threads that crash while something is recorded.
+The recorder knows every kind of scenario.
+"""
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import cast, get_args
 
 import pytest
 
+from crashloop.errors import UsageError
 from crashloop.record.node_keeper import NodeKeeper, Stranded
-from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop, ScenarioStage
+from crashloop.record.scenario_loop import ActiveScenario, Lifeline, ScenarioLoop, ScenarioStage, ThreadCrashes
 from crashloop.record.schedule import Schedule
+from crashloop.record.stage import AT_ONCE, KINDS
 from crashloop.spec.control_plane import ApiRequest
 from crashloop.spec.plan import Plan
-from crashloop.spec.scenario import ApiScenario, Scenario
+from crashloop.spec.scenario import ApiScenario, Scenario, StartupScenario
 
 REQUEST = ApiRequest(object={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})
 
@@ -137,3 +143,52 @@ def test_scenarios_that_have_lost_their_node_are_handed_on() -> None:
     loop, seen = loop_of({"a": InSteps("a", 2)}, Line(), stranded=(stranded,))
     loop.run()
     assert seen == [stranded]
+
+
+def crashed(*errors: Exception) -> ThreadCrashes:
+    """After threads that raise these, one after the other."""
+
+    def raise_it(error: Exception) -> None:
+        raise error
+
+    with ThreadCrashes() as crashes:
+        for error in errors:
+            thread = threading.Thread(target=raise_it, args=(error,))
+            thread.start()
+            thread.join()
+    return crashes
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
+    """What the hook of before got."""
+    seen: list[BaseException | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda crash: seen.append(crash.exc_value))
+    return seen
+
+
+def test_the_first_crash_is_noted(printed: list[BaseException | None]) -> None:
+    first = UsageError("credentials")
+    assert crashed(first, UsageError("later")).first is first
+    assert crashed().first is None
+    assert printed == []
+
+
+def test_a_fault_of_the_suite_is_printed_as_well(printed: list[BaseException | None]) -> None:
+    fault = KeyError("x")
+    assert crashed(fault).first is fault
+    assert printed == [fault]
+
+
+def test_afterwards_crashes_go_where_they_went_before(printed: list[BaseException | None]) -> None:
+    before = threading.excepthook
+    crashed()
+    assert threading.excepthook is before
+
+
+def test_every_kind_of_scenario_is_recorded_by_something() -> None:
+    assert set(KINDS) == set(get_args(Scenario))
+
+
+def test_kubelets_are_tried_two_at_a_time() -> None:
+    assert AT_ONCE[StartupScenario] == 2

@@ -1,6 +1,11 @@
-"""What pages say of settings and messages is what the code says."""
+"""What pages say of settings and messages is what the code says.
+
+Links between the pages of this repository lead somewhere, and every page is found from the README.
+docs/architecture.md describes the repository as it is.
+"""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,3 +45,68 @@ def test_a_message_with_advice_is_one_that_exists(message: str) -> None:
     assert quoted is not None
     words = quoted[0].removesuffix("CAP_SYS_ADMIN")
     assert words in SOURCES
+
+
+README = ROOT / "README.md"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("manifests/**/*.md")])
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """File and anchor of each link of a page that stays within the repository."""
+    for target in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        if "://" not in target and not target.startswith("mailto:"):
+            path, _, anchor = target.partition("#")
+            yield (page.parent / path).resolve() if path else page, anchor
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert [str(path) for path, _ in links(page) if not path.exists()] == []
+    assert [f"{path.name}#{anchor}" for path, anchor in links(page) if anchor and anchor not in anchors(path)] == []
+
+
+def test_every_page_is_found_from_the_readme() -> None:
+    found, ahead = {README}, [README]
+    while ahead:
+        page = ahead.pop()
+        linked = {path for path, _ in links(page) if path.suffix == ".md"} - found
+        found |= linked
+        ahead += linked
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page not in found] == ["CHANGELOG.md"]
+
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PACKAGES = sorted(path.parent.name for path in (ROOT / "crashloop").glob("*/__init__.py"))
+FOLDERS = ("suites", "fixtures", "load", "quality", "mutants", "manifests", "bench", "tools", "contrib", "docs")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_is_described(package: str) -> None:
+    listed = PAGE.partition("## Packages of `crashloop/`")[2].partition("## Top-level folders")[0]
+    assert f"`{package}`" in listed
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_top_level_folder_is_described(folder: str) -> None:
+    assert f"\n- `{folder}/` " in PAGE
+
+
+def test_every_file_that_the_page_names_exists() -> None:
+    named = set(re.findall(r"`((?:crashloop|suites|load|bench|quality|mutants|docs|manifests)/[\w/.-]+\.\w+)`", PAGE))
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_every_module_of_the_flows_exists() -> None:
+    flows = re.findall(r"```\n(.*?)```", PAGE, re.DOTALL)
+    named = {name for flow in flows for name in re.findall(r"^(\w+(?:/\w+)*\.py)", flow, re.MULTILINE)}
+    assert len(flows) == 3
+    assert [name for name in sorted(named) if not (ROOT / "crashloop" / name).exists()] == []

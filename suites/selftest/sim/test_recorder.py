@@ -1,15 +1,26 @@
-"""The simulated recorder writes what a real one does: each channel with its own clock, resolution, delay and losses."""
+"""The simulated recorder writes what a real one does: each channel with its own clock, resolution, delay and losses.
+
+What a simulated kube-state-metrics states, and what the checker finds of its faults.
+"""
 
 import msgspec
 import pytest
 
 from crashloop.history.event import Channel, Clock, Event, Kind
 from crashloop.history.reduction import read_recording
+from crashloop.requirements import load_requirements
 from crashloop.spec.pod import Container
 from crashloop.spec.scenario import Mode
+from crashloop.spec.state_metrics import LAST_CODE, RESTARTS, WAITING
+from crashloop.verdict import Outcome, Verdict
+from fixtures.requirements import declared_in
+from sim import Fault
 from sim.behaviour import S
+from sim.faults import MetricsFault
 from sim.host import BLIND, BUSY, COARSE, LOSSY, NO_JOURNAL, NO_LOG, NO_RUNTIME, STARVED, HostModel
+from suites import conformance
 from suites.selftest.kit import sim_kit as sim
+from tools.trials import histories_of, recorded, verdict_of
 
 SCENARIO = sim.crashing(5, mode=Mode.NATURAL)
 
@@ -116,3 +127,27 @@ def test_a_watch_ends_at_its_deadline() -> None:
     events = sim.simulated(sim.pod_of(Container(), restarts={"app": 1}, watch_s=12))
     assert events[-1].data["reason"] == "deadline"
     assert events[-1].t_ns - events[0].t_ns == 12 * S
+
+
+def verdict(*faults: Fault) -> Verdict:
+    (scenario,) = [each.scenario for each in declared_in(conformance) if each.requirement == "SLO-8"]
+    histories = histories_of(scenario.scenarios, frozenset(faults))
+    return verdict_of(load_requirements()["SLO-8"], scenario, *map(recorded, histories))
+
+
+def test_it_agrees_with_the_api() -> None:
+    assert verdict().outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("fault", "finding"),
+    [
+        (MetricsFault.STATE_METRICS_BEHIND, f'{RESTARTS} of "app" is 19 '),
+        (MetricsFault.STATE_METRICS_WITHOUT_REASON, f'{WAITING} of "app" is not stated '),
+        (MetricsFault.STATE_METRICS_WITHOUT_CODE, f'{LAST_CODE} of "app" is 0 '),
+    ],
+)
+def test_what_it_states_otherwise_is_shown_and_fails_no_run(fault: Fault, finding: str) -> None:
+    found = verdict(fault)
+    assert finding in found.findings[0]
+    assert not found.fails_the_run

@@ -1,10 +1,14 @@
-"""Percentiles are samples that were seen; intervals of shares hold them."""
+"""Percentiles are samples that were seen; intervals of shares hold them.
+
+A verdict on few samples is weak evidence, and the words say how weak.
+"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crashloop.slo.estimates import least_samples, percentile_of, rank, wilson
+from crashloop.slo.measurements import Strength, chance_at_the_budget, strength
 
 SAMPLES = st.lists(st.floats(min_value=0, max_value=1e6), min_size=1, max_size=200)
 PERCENTILES = st.sampled_from([1, 25, 50, 90, 99, 99.9])
@@ -67,3 +71,27 @@ def test_an_interval_of_a_share_holds_it(hits: int, samples: int) -> None:
     assert interval.lower is not None
     assert interval.upper is not None
     assert 0 <= interval.lower <= hits / samples <= interval.upper <= 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "samples", "expected"),
+    # The smallest numbers with 95 % evidence of p99: Hahn and Meeker 1991, table of distribution-free tolerance bounds.
+    [(0, 298, Strength.WEAK), (0, 299, Strength.STRONG), (1, 472, Strength.WEAK), (1, 473, Strength.STRONG)],
+)
+def test_a_kept_p99_needs_299_samples_without_a_miss(bad: int, samples: int, expected: Strength) -> None:
+    assert strength(bad, samples, samples, 0.01, kept=True) is expected
+
+
+def test_one_of_a_hundred_is_no_proof() -> None:
+    assert chance_at_the_budget(1, 100, 100, 0.01, kept=True) == pytest.approx(0.7358, abs=1e-4)
+
+
+def test_a_missed_promise_is_strong_if_so_many_misses_are_rare() -> None:
+    assert strength(2, 100, 100, 0.01, kept=False) is Strength.WEAK
+    assert strength(4, 100, 100, 0.01, kept=False) is Strength.STRONG
+
+
+def test_samples_that_come_together_count_as_few() -> None:
+    assert strength(0, 900, 900, 0.01, kept=True) is Strength.STRONG
+    assert strength(0, 900, 90.0, 0.01, kept=True) is Strength.WEAK
+    assert strength(0, 900, None, 0.01, kept=True) is Strength.WEAK

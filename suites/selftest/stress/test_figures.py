@@ -1,19 +1,27 @@
-"""Numbers of a stress run along time, by stage, and of one arm against the other."""
+"""Numbers of a stress run along time, by stage, and of one arm against the other.
+
+What restarts leave behind is drawn over time, for every row that judges its growth.
+"""
+
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from crashloop.report.stress.plots import rows
+from crashloop.report.stress.results import Series
 from crashloop.slo.compare import EffectReading
 from crashloop.slo.measurements import Lifecycle
 from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import ComparedRun, comparisons
 from crashloop.stress.figures import along, highest, labelled, per_second, restart_times_ns, within
+from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import Churn, Crash
 from crashloop.stress.phases import Measurement, measurements
 from crashloop.stress.profile import Stage, StressNode
-from crashloop.stress.timeline import MAX_POINTS, dots, latencies, load_curves, timeline
+from crashloop.stress.timeline import MAX_POINTS, dots, held, latencies, load_curves, timeline
 from suites.selftest.kit.slo_kit import Values, crasher, ns, phase, restart, row, scrapes
-from suites.selftest.kit.stress_kit import MAX_1S, marks, plan
+from suites.selftest.kit.stress_kit import MAX_1S, example_run, marks, plan
 
 CPU = "component_cpu_seconds_total"
 
@@ -212,3 +220,52 @@ def test_arms_are_compared_by_the_node_that_each_block_has_loaded() -> None:
 
 def test_a_run_without_both_arms_compares_nothing() -> None:
     assert comparisons(ComparedRun(plan(), {}, [], [], {}), []) == ()
+
+
+NONE = {"at_most": 0.1, "unit": "per restart"}
+SOURCE = {"kind": "growth", "source": "processes", "per": "restarts"}
+FILES = row(SOURCE | {"metric": "cluster_files"}, NONE, id="inodes-left")
+IDS = row(SOURCE | {"metric": "component_process_ids"}, NONE, id="process-ids-left")
+OTHER = row({"kind": "samples", "of": "restart-lateness"}, {"at_most": 3, "unit": "s"}, percentile=99)
+GAUGES: Values = {
+    ("cluster_files", ()): (400, 500, 450),
+    ("component_process_ids", (("component", "kubelet"), ("node", "node-1"))): (10, 11, 12),
+    ("component_process_ids", (("component", "runtime"), ("node", "node-1"))): (20, 300, 21),
+    ("component_open_files", (("component", "kubelet"), ("node", "node-1"))): (30, 31, 32),
+}
+
+
+def lines() -> list[Series]:
+    sources = [
+        scrapes([5, 10, 15], GAUGES, source="processes", node=""),
+        scrapes([5, 10, 15], {("cluster_files", ()): (1, 2, 3)}, source="kubelet"),
+    ]
+    return list(held([FILES, OTHER, IDS], sources, began_ns=ns(5)))
+
+
+def test_a_row_about_growth_has_a_line_for_each_of_its_series_and_no_other_row_has_one() -> None:
+    assert [(each.name, each.node) for each in lines()] == [
+        ("held, files and folders: ", "whole cluster"),
+        ("held, process ids: kubelet", "node-1"),
+        ("held, process ids: runtime", "node-1"),
+    ]
+
+
+def test_a_line_has_every_scrape_in_seconds_since_the_load_began() -> None:
+    assert lines()[0].points == ((0.0, 400.0), (5.0, 500.0), (10.0, 450.0))
+
+
+def test_a_series_without_a_value_has_no_line() -> None:
+    """A run that was killed between the name of a series and its first value."""
+    source = scrapes([5], {("cluster_files", ()): [None]}, source="processes", node="")
+    assert list(held([FILES], [source], began_ns=ns(5))) == []
+
+
+def test_the_report_has_a_plot_for_each_gauge(tmp_path: Path) -> None:
+    results = msgspec.structs.replace(judge_run(example_run(tmp_path / "run").run), series=tuple(lines()))
+    assert [
+        (each.title, [line.name for chart in each.charts for line in chart.lines]) for each in rows(results)[-2:]
+    ] == [
+        ("files and folders", ["files and folders"]),
+        ("process ids", ["kubelet", "runtime"]),
+    ]

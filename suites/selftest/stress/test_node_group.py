@@ -25,6 +25,7 @@ from crashloop.stress.run import StressOptions, plan_stress
 from crashloop.stress.testbed import Site
 from suites.selftest.kit.existing_peer import ExistingPeer, serving
 from suites.selftest.kit.existing_peer import node as node_object
+from suites.selftest.kit.recording_site import cluster_info
 from suites.selftest.kit.snapshots import YamlFile
 
 STORM = StressProfile(
@@ -281,15 +282,7 @@ class OnPaper(msgspec.Struct):
 def test_the_load_generator_gets_the_nodes_that_the_only_one_stands_for(tmp_path: Path) -> None:
     plan = planned(group(*nodes(2)))
     there = {name: Node(name=name, profile="max-1s") for name in plan.spread}
-    info = ClusterInfo(
-        name="c",
-        provider="existing",
-        kubernetes_version="1.37.1",
-        kubeconfig="k",
-        nodes=tuple(there.values()),
-        capabilities=frozenset(),
-        image="image",
-    )
+    info = cluster_info(*tuple(there.values()), provider="existing")
     where = Site(
         cluster=cast("Cluster", OnPaper(info)), api=cast("KubeApi", None), nodes=there, namespace="ns", run="r"
     )

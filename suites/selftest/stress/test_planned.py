@@ -1,12 +1,20 @@
-"""The plan of a stress run in words: nothing that decides a load is left out."""
+"""The plan of a stress run in words: nothing that decides a load is left out.
 
+Where a report says that the load came from.
+"""
+
+import html
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from crashloop.report.html import to_html
+from crashloop.report.stress.document import stress_document
 from crashloop.spec.pod import Action, RestartPolicy, restart_in
+from crashloop.stress.judging import judge_run
 from crashloop.stress.loads import (
     AnyLoad,
     Burst,
@@ -25,7 +33,7 @@ from crashloop.stress.plan_text import crashing_pods, planned_run, user_in_words
 from crashloop.stress.pod_template import PodTemplate
 from crashloop.stress.profile import Disturbance, Stage
 from suites.selftest.kit.histories import ns
-from suites.selftest.kit.stress_kit import MARKS, marks, plan
+from suites.selftest.kit.stress_kit import MARKS, example_run, marks, plan
 
 LOADS: tuple[AnyLoad, ...] = (
     Crash(node="a"),
@@ -147,3 +155,24 @@ def test_crashing_pods_are_those_that_are_restarted_again_and_again() -> None:
 
     assert crashing(crash=7, churn=3, jobs=2, rollout=1, demand=1, finish=4, canary=1) == 7 + 4
     assert (crashing(final=5), crashing(ruled=5), crashing(half=6), crashing(completing=6)) == (0, 5, 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("workers", "elsewhere", "words"),
+    [
+        (0, False, "The load came from one process on the nodes' host"),
+        (2, False, "The load came from a master and 2 workers on the nodes' host"),
+        (
+            2,
+            True,
+            "The load came from a master and 2 workers: the workers ran on other machines, the master on the nodes' host",
+        ),
+    ],
+    ids=["one process", "workers of the host", "workers of other machines"],
+)
+def test_a_report_says_where_the_load_came_from(tmp_path: Path, workers: int, elsewhere: bool, words: str) -> None:
+    results = judge_run(example_run(tmp_path / "run").run)
+    assert results.planned is not None
+    planned = msgspec.structs.replace(results.planned, workers=workers, are_workers_elsewhere=elsewhere)
+    page = html.unescape(to_html(stress_document(msgspec.structs.replace(results, planned=planned))))
+    assert words in page

@@ -32,6 +32,7 @@ from crashloop.stress.recorder import StressRecorder
 from crashloop.stress.testbed import Site
 from crashloop.verdict import Outcome
 from suites.selftest.kit.load_peer import PODS, Accepting, accepting
+from suites.selftest.kit.recording_site import cluster_info
 from suites.selftest.kit.remote_worker import remote_workers
 from suites.selftest.kit.stress_kit import CRASHERS, MAX_1S, Folder, plan
 
@@ -105,15 +106,8 @@ def recorded(
     made.run.order_json.unlink()
     made.run.load_dir.rmdir()
     kubeconfig = str(folder / "kubeconfig")
-    info = ClusterInfo(
-        name="c",
-        provider="local",
-        kubernetes_version="1.37.1",
-        kubeconfig=kubeconfig,
-        nodes=(NODE,),
-        capabilities=frozenset({Capability.RUNTIME_EVENTS}),
-        image="image",
-        namespace=lent,
+    info = cluster_info(
+        NODE, kubeconfig=kubeconfig, capabilities=frozenset({Capability.RUNTIME_EVENTS}), namespace=lent
     )
     site = Site(
         cluster=cast(Cluster, _OnPaper(info, [] if restarted is None else restarted)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crashloop.cluster.provider import Capability, ClusterInfo, Node
+from crashloop.cluster.provider import Capability, Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
@@ -15,6 +15,7 @@ from crashloop.spec.scenario import PodScenario
 from crashloop.stress.assignment import journal_path
 from crashloop.stress.evidence import SETTLES_S, LoadEventRouter
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad
+from suites.selftest.kit.recording_site import cluster_info
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S
 
 NODE = Node(name="node-1", profile="max-1s")
@@ -22,15 +23,7 @@ NODE = Node(name="node-1", profile="max-1s")
 
 @pytest.fixture
 def session(tmp_path: Path) -> LoadEventRouter:
-    info = ClusterInfo(
-        name="c",
-        provider="local",
-        kubernetes_version="1.37.1",
-        kubeconfig="k",
-        nodes=(NODE,),
-        capabilities=frozenset({Capability.RUNTIME_EVENTS}),
-        image="image",
-    )
+    info = cluster_info(NODE, capabilities=frozenset({Capability.RUNTIME_EVENTS}))
     loads: dict[str, AnyLoad] = {"crashers": CRASHERS, "healthy": HEALTHY}
     return LoadEventRouter(
         loads, {"storm": (NODE, MAX_1S)}, info, lambda pod: tmp_path / f"{pod}.jsonl", lambda _: (), tmp_path

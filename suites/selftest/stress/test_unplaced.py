@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster.provider import ClusterInfo, Node
+from crashloop.cluster.provider import Node
 from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
@@ -15,6 +15,7 @@ from crashloop.record.channels.api import api_event, take_pod
 from crashloop.stress.evidence import LoadEventRouter
 from crashloop.stress.loads import ASKED_ANNOTATION, AnyLoad
 from crashloop.stress.pending_pods import UnplacedPods
+from suites.selftest.kit.recording_site import cluster_info
 from suites.selftest.kit.stress_kit import CRASHERS, HEALTHY, MAX_1S
 
 NODES = tuple(Node(name=name, profile="max-1s") for name in ("node-1", "node-2"))
@@ -32,15 +33,7 @@ def pod(name: str = "crashers-0-0", node: str = "", *, version: str = "1") -> Po
 
 @pytest.fixture
 def session(tmp_path: Path) -> LoadEventRouter:
-    info = ClusterInfo(
-        name="c",
-        provider="existing",
-        kubernetes_version="1.37.1",
-        kubeconfig="k",
-        nodes=NODES,
-        capabilities=frozenset(),
-        image="image",
-    )
+    info = cluster_info(*NODES, provider="existing")
     loads: dict[str, AnyLoad] = {"crashers": CRASHERS, "healthy": HEALTHY}
     there = {node.name: (node, MAX_1S) for node in NODES}
     return LoadEventRouter(

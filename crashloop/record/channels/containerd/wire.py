@@ -3,7 +3,7 @@
 Source: github.com/containerd/containerd/api v1.11.1, services/events/v1, services/containers/v1 and services/tasks/v1.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +21,7 @@ ANSWER_S = 5.0
 CONTROL_S = 30.0
 """Long, since a control container has to show the slowness of a disk."""
 
+_CONTAINERS = "/containerd.services.containers.v1.Containers"
 _RUNNING, _EXITED = 1, 2
 """CONTAINER_RUNNING and CONTAINER_EXITED of CRI."""
 _START_ERROR = "StartError"
@@ -101,22 +102,6 @@ class Containerd:
             request_serializer=api_pb2.SubscribeRequest.SerializeToString,
             response_deserializer=api_pb2.Envelope.FromString,
         )
-        self._get = self._channel.unary_unary(
-            "/containerd.services.containers.v1.Containers/Get",
-            request_serializer=api_pb2.GetContainerRequest.SerializeToString,
-            response_deserializer=api_pb2.GetContainerResponse.FromString,
-        )
-        self._list = self._channel.unary_unary(
-            "/containerd.services.containers.v1.Containers/List",
-            request_serializer=api_pb2.ListContainersRequest.SerializeToString,
-            response_deserializer=api_pb2.ListContainersResponse.FromString,
-        )
-
-        self._status = self._channel.unary_unary(
-            "/runtime.v1.RuntimeService/ContainerStatus",
-            request_serializer=api_pb2.ContainerStatusRequest.SerializeToString,
-            response_deserializer=api_pb2.ContainerStatusResponse.FromString,
-        )
 
     def create_control(self, name: str) -> None:
         """Create a container that never runs, with an empty file system, as CRI does for a kubelet."""
@@ -141,34 +126,44 @@ class Containerd:
     def kill(self, container_id: str, signal: int) -> None:
         """Send a signal to the first process of a container or sandbox, as an operator on the node would."""
         request = api_pb2.KillRequest(container_id=container_id, signal=signal)
-        self._call("/containerd.services.tasks.v1.Tasks/Kill", request, _NAMESPACE)
+        self._call("/containerd.services.tasks.v1.Tasks/Kill", request)
 
     def remove(self, container_id: str) -> None:
         """Have CRI kill a container and forget it, as an operator on the node would by `crictl rm --force`."""
         # RemoveContainerRequest of CRI has the id where DeleteContainerRequest has it.
-        self._call(
-            "/runtime.v1.RuntimeService/RemoveContainer", api_pb2.DeleteContainerRequest(id=container_id), _NAMESPACE
-        )
+        self._call("/runtime.v1.RuntimeService/RemoveContainer", api_pb2.DeleteContainerRequest(id=container_id))
 
     def list_as_kubelets_do(self) -> None:
         """Ask CRI for all sandboxes and containers, as a relist does (pkg/kubelet/pleg/generic.go@v1.37.1)."""
         for what in ("ListPodSandbox", "ListContainers"):
-            self._call(f"/runtime.v1.RuntimeService/{what}", api_pb2.Whatever(), _NAMESPACE)
+            self._call(f"/runtime.v1.RuntimeService/{what}", api_pb2.Whatever())
 
     def _control(self, method: str, request: Message, *, may_be_gone: bool = False) -> None:
-        self._call(f"/containerd.services.{method}", request, _OURS, may_be_gone=may_be_gone)
+        self._call(f"/containerd.services.{method}", request, namespace=_OURS, may_be_gone=may_be_gone)
 
-    def _call(self, path: str, request: Message, namespace: str, *, may_be_gone: bool = False) -> None:
-        """A call of whose answer nothing is read."""
+    def _call(
+        self,
+        path: str,
+        request: Message,
+        answer: type[Message] = api_pb2.Whatever,
+        *,
+        namespace: str = _NAMESPACE,
+        within_s: float = CONTROL_S,
+        may_be_gone: bool = False,
+    ) -> Any:
+        """The answer; None if what it is about is gone, and may be."""
         method = self._channel.unary_unary(
-            path, request_serializer=type(request).SerializeToString, response_deserializer=api_pb2.Whatever.FromString
+            path, request_serializer=type(request).SerializeToString, response_deserializer=answer.FromString
         )
         try:
-            method(request, timeout=CONTROL_S, metadata=(("containerd-namespace", namespace),))
+            return method(request, timeout=within_s, metadata=(("containerd-namespace", namespace),))
         except grpc.RpcError as error:
             if may_be_gone and error.code() is grpc.StatusCode.NOT_FOUND:
-                return
+                return None
             raise self._lost(error) from error
+
+    def _ask(self, path: str, request: Message, answer: type[Message], *, may_be_gone: bool = False) -> Any:
+        return self._call(path, request, answer, within_s=ANSWER_S, may_be_gone=may_be_gone)
 
     def subscribe(self) -> Iterator[RuntimeEvent]:
         """Subscribe at once; the events that come from then on, without an end."""
@@ -189,13 +184,9 @@ class Containerd:
 
     def container(self, container_id: str) -> ContainerRecord | None:
         """What the runtime knows of a container; None if it is gone."""
-        try:
-            found = self._ask(self._get, api_pb2.GetContainerRequest(id=container_id))
-        except grpc.RpcError as error:
-            if error.code() is grpc.StatusCode.NOT_FOUND:
-                return None
-            raise self._lost(error) from error
-        return _container_record(found.container)
+        request = api_pb2.GetContainerRequest(id=container_id)
+        found = self._ask(f"{_CONTAINERS}/Get", request, api_pb2.GetContainerResponse, may_be_gone=True)
+        return None if found is None else _container_record(found.container)
 
     def refused_start(self, container_id: str) -> RefusedStart | None:
         """How CRI says that a container ended whose start was refused; None if it is gone or no start of it was."""
@@ -211,21 +202,14 @@ class Containerd:
 
     def _status_of(self, container_id: str) -> api_pb2.ContainerStatus | None:
         """What CRI says of a container; None if it is gone."""
-        try:
-            found = self._ask(self._status, api_pb2.ContainerStatusRequest(container_id=container_id))
-        except grpc.RpcError as error:
-            if error.code() is grpc.StatusCode.NOT_FOUND:
-                return None
-            raise self._lost(error) from error
-        status: api_pb2.ContainerStatus = found.status
-        return status
+        request = api_pb2.ContainerStatusRequest(container_id=container_id)
+        path = "/runtime.v1.RuntimeService/ContainerStatus"
+        found = self._ask(path, request, api_pb2.ContainerStatusResponse, may_be_gone=True)
+        return None if found is None else found.status
 
     def containers(self) -> list[ContainerRecord]:
         """All containers there are."""
-        try:
-            found = self._ask(self._list, api_pb2.ListContainersRequest())
-        except grpc.RpcError as error:
-            raise self._lost(error) from error
+        found = self._ask(f"{_CONTAINERS}/List", api_pb2.ListContainersRequest(), api_pb2.ListContainersResponse)
         return [_container_record(each) for each in found.containers]
 
     def close(self) -> None:
@@ -233,9 +217,6 @@ class Containerd:
         if self._subscription is not None:
             self._subscription.cancel()
         self._channel.close()
-
-    def _ask(self, method: Callable[..., Any], request: Any) -> Any:
-        return method(request, timeout=ANSWER_S, metadata=(("containerd-namespace", _NAMESPACE),))
 
     def _lost(self, error: Exception) -> StreamLost:
         why = error.details() if isinstance(error, grpc.Call) else f"no connection within {CONNECT_S:g} s"

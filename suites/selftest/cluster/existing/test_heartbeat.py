@@ -1,16 +1,26 @@
-"""A node elsewhere reports its clock and its stalls by a heartbeat, from which boot time becomes our time."""
+"""A node elsewhere reports its clock and its stalls by a heartbeat, from which boot time becomes our time.
+
+A node that cannot have the image says so at once, whichever way that goes wrong.
+"""
 
 import subprocess
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from crashloop.errors import UsageError
 from crashloop.history.event import Channel, Event, Kind, to_line
 from crashloop.history.recording import Recording
 from crashloop.history.reduction import read_recording
+from crashloop.kube.client import KubeApi
 from crashloop.pods.program import beat_command
-from crashloop.record.channels.heartbeat import WARM, Beat, NodeClock, read_beat
+from crashloop.record.channels.heartbeat import WARM, Beat, NodeClock, NodeHeartbeat, read_beat
+from crashloop.record.event_router import EventRouter
+from suites.selftest.kit.existing_peer import NAMESPACE, PODS, ExistingPeer, node, serving
+from suites.selftest.kit.kube_peer import Json, status
 
 S = 1_000_000_000
 BOOTED_NS = 1_799_000_000 * S
@@ -135,3 +145,46 @@ def test_clock_and_stalls_of_the_node_count_where_they_are_reported_and_those_of
     assert both.clocks.utc_ns(70 * S) == BOOTED_NS + 70 * S
     assert alone.host.held_s(*window) >= 0.9
     assert both.host.held_s(*window) == pytest.approx(0.001)
+
+
+def waited(peer: ExistingPeer, folder: Path) -> None:
+    """Wait for a heartbeat in the peer's cluster, whose log cannot be read before it begins."""
+    with serving(peer, folder) as kubeconfig, closing(KubeApi(kubeconfig)) as api:
+        heartbeat = NodeHeartbeat(api, NAMESPACE, "worker", image="nowhere/none:1", run="run", sink=EventRouter())
+        heartbeat.start()
+        try:
+            heartbeat.wait_until_it_beats()
+        finally:
+            heartbeat.stop()
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
+def test_a_node_that_cannot_have_the_image_is_reported_with_the_option_that_names_another(
+    tmp_path: Path, reason: str
+) -> None:
+    peer = ExistingPeer(node("worker"))
+    peer.container = {"waiting": {"reason": reason, "message": "it is\nnowhere"}}
+    peer.before = lambda request: status(400, "BadRequest") if request == "GET open" else None
+    with pytest.raises(UsageError) as caught:
+        waited(peer, tmp_path)
+    assert str(caught.value) == (
+        f"node worker: it cannot have the image nowhere/none:1 ({reason}).\n"
+        "it is nowhere\n"
+        "Name an image with --image that the node has or can pull."
+    )
+    assert peer.names(PODS) == []
+
+
+def test_a_node_that_is_still_pulling_is_waited_for(tmp_path: Path) -> None:
+    peer = ExistingPeer(node("worker"))
+    peer.container = {"waiting": {"reason": "ContainerCreating"}}
+    looks = 0
+
+    def before(request: str) -> Json | None:
+        nonlocal looks
+        looks += request == f"GET {PODS}/heartbeat-worker"
+        return status(400, "BadRequest") if request == "GET open" and not looks else None
+
+    peer.before = before
+    waited(peer, tmp_path)
+    assert looks >= 1

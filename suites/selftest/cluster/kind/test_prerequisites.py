@@ -1,4 +1,8 @@
-"""What the provider `kind` asks of Docker and of a request."""
+"""What the provider `kind` asks of Docker and of a request.
+
+Which `kind` is used.
+Which Docker is asked, and what it answers.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from crashloop.cluster.binaries.ensure import ensure_kind
+from crashloop.cluster.kind.docker import Docker, chosen_docker
 from crashloop.cluster.kind.prerequisites import (
     DockerFacts,
     check_docker,
@@ -15,10 +21,13 @@ from crashloop.cluster.kind.prerequisites import (
     problems,
 )
 from crashloop.cluster.prerequisites import MIB, Inotify
+from crashloop.cluster.processes import CommandFailed
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.progress import SilentProgress
 from crashloop.spec.profile import KubeletProfile
-from suites.selftest.kit.kind_kit import ADDRESS, calls, fake_docker
+from suites.selftest.kit.binaries_kit import settings_for
+from suites.selftest.kit.kind_kit import ADDRESS, calls, fake_docker, write_script
 
 GIB = 1 << 30
 GOOD = DockerFacts(
@@ -180,3 +189,79 @@ def test_a_container_runtime_of_a_node_alone_is_refused() -> None:
 
 def test_a_usual_request_is_accepted() -> None:
     check_request(request("demo", "stock", "max-2s", node_image="kindest/node:v1.37.1", kind_binary="/bin/sh"))
+
+
+def test_the_users_own_runs_where_it_lies(tmp_path: Path) -> None:
+    own = write_script(tmp_path / "kind", "echo kind v0.32.0 go1.26.0 linux/amd64")
+    assert ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress()) == own
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("version", ["0.31.0", "0.9.0"])
+def test_one_that_writes_configurations_of_another_shape_is_refused(tmp_path: Path, version: str) -> None:
+    own = write_script(tmp_path / "kind", f"echo kind v{version} go1.25.5 linux/amd64")
+    with pytest.raises(UsageError) as caught:
+        ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress())
+    assert str(caught.value) == (
+        f"--kind-binary {own}: is kind {version}; 0.32 or newer is needed.\nLeave the option out."
+    )
+
+
+def test_a_program_that_is_no_kind_is_refused(tmp_path: Path) -> None:
+    own = write_script(tmp_path / "kind", "echo minikube version: v1.34.0")
+    with pytest.raises(UsageError) as caught:
+        ensure_kind(settings_for(tmp_path / "cache"), kind_binary=own, progress=SilentProgress())
+    assert str(caught.value).startswith(f"--kind-binary {own}: to `version` it answered 'minikube version: v1.34.0'")
+
+
+def test_a_host_with_no_way_to_get_it_shows_all_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PrerequisiteError) as caught:
+        ensure_kind(settings_for(tmp_path / "cache"), kind_binary=None, progress=SilentProgress())
+    message = str(caught.value)
+    assert message.startswith("kind 0.33.0: not in the cache")
+    assert "official release: http://127.0.0.1:1: " in message
+    assert "build with Go: no `go` on PATH" in message
+    assert message.endswith("a `kind` of your own: --kind-binary.")
+
+
+def test_a_docker_is_known_by_the_address_of_the_clients_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = fake_docker(tmp_path, monkeypatch)
+    docker = chosen_docker({})
+    assert docker.environment["DOCKER_HOST"] == ADDRESS
+    monkeypatch.setenv("DOCKER_HOST", "unix:///another.sock")
+    docker.containers_of("x")
+    assert calls(log)[-1].split()[0] == ADDRESS
+    assert chosen_docker().environment["DOCKER_HOST"] == "unix:///another.sock"
+
+
+def test_variables_of_a_later_process_do_not_reach_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tmp_path / "seen"
+    fake_docker(tmp_path, monkeypatch, f"'ps '*) echo \"$DOCKER_TLS_VERIFY,$DOCKER_CERT_PATH\" >{seen} ;;")
+    docker = chosen_docker({"DOCKER_CERT_PATH": "/certificates"})
+    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+    docker.containers_of("x")
+    assert seen.read_text() == ",/certificates\n"
+
+
+def test_a_file_that_docker_does_not_have_or_has_otherwise_is_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "kind.yaml"
+    file.write_text("name: x\n")
+    fake_docker(tmp_path, monkeypatch, f"'run '*'source={file},'*) echo 'name: x' ;;")
+    assert Docker().sees(file, "node:1")
+    fake_docker(tmp_path, monkeypatch, "'run '*) echo 'name: y' ;;")
+    assert not Docker().sees(file, "node:1")
+    fake_docker(tmp_path, monkeypatch, f"'run '*) echo 'bind source path does not exist: {file}' >&2; exit 125 ;;")
+    assert not Docker().sees(file, "node:1")
+    fake_docker(tmp_path, monkeypatch, "'run '*) echo 'no space left on device' >&2; exit 125 ;;")
+    with pytest.raises(CommandFailed, match="no space left on device"):
+        Docker().sees(file, "node:1")
+
+
+def test_a_container_that_is_gone_mounts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_docker(tmp_path, monkeypatch, "'inspect '*) echo 'Error: No such container: x' >&2; exit 1 ;;")
+    assert Docker().mounts("x") == []

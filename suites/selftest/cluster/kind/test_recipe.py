@@ -1,26 +1,36 @@
-"""What our own node image is made of."""
+"""What our own node image is made of.
+
+Building a node image of our own: where that is done, and that nothing of it stays.
+"""
 
 import hashlib
 import io
+import shutil
 import tarfile
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from crashloop.cluster.binaries.components import CNI_PLUGINS
+from crashloop.cluster.binaries.components import CNI_PLUGINS, BinarySet
+from crashloop.cluster.binaries.provision import Cache
 from crashloop.cluster.files import File, Folder, HardLink, SymbolicLink, tar_bytes
 from crashloop.cluster.images import docker_archive
+from crashloop.cluster.kind.docker import Docker
 from crashloop.cluster.kind.node_image import (
     CONTROL_PLANE,
     RUNTIME,
     TOOLS,
     Parts,
     control_plane_members,
+    ensure_own_image,
     image_names,
     needed_libraries,
     node_members,
 )
+from crashloop.progress import SilentProgress
+from suites.selftest.kit.binaries_kit import settings_for
+from suites.selftest.kit.kind_kit import calls, fake_docker, write_script
 
 LDD = """\
 \tlinux-vdso.so.1 (0x00007ffe4d3f2000)
@@ -131,3 +141,38 @@ def test_images_of_one_layer_share_it() -> None:
 def test_a_hard_link_names_what_comes_before_it() -> None:
     found = unpacked(tar_bytes([File(name="one", content=b"1", mode=0o755), HardLink(name="two", target="one")]))
     assert (found["two"].islnk(), found["two"].linkname) == (True, "one")
+
+
+def binaries_in(folder: Path) -> BinarySet:
+    """Programs that answer as far as the recipe asks them."""
+    for name in (*TOOLS, *RUNTIME, *CONTROL_PLANE, *CNI_PLUGINS, "kube-proxy"):
+        write_script(folder / name, "echo registry.k8s.io/kube-apiserver:v1.37.1")
+    write_script(folder / "busybox", "echo sh; echo init")
+    paths = {name.replace("-", "_"): folder / name for name in (*TOOLS, *CONTROL_PLANE, "kube-proxy", "busybox")}
+    return BinarySet(
+        **paths,
+        containerd=folder / "containerd",
+        ctr=folder / "ctr",
+        shim_dir=folder,
+        runc=folder / "runc",
+        cni_dir=folder,
+        versions={"kube-apiserver": "1.37.1"},
+        source={},
+    )
+
+
+def test_a_killed_build_leaves_nothing_that_is_not_removed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = fake_docker(tmp_path, monkeypatch, "'import '*) ;;")
+    write_script(tmp_path / "bin" / "ldd", "echo 'statically linked'")
+    settings = settings_for(tmp_path / "cache")
+    cache = Cache(tmp_path / "cache")
+    name = ensure_own_image(Docker(), binaries_in(tmp_path / "programs"), settings, SilentProgress())
+    (archive,) = (Path(call.split()[-2]) for call in calls(log) if call.split()[0] == "import")
+    assert calls(log)[-1].split()[-1] == name
+    assert archive.parents[1] == cache.partial
+    assert list(cache.partial.iterdir()) == []
+    shutil.copytree(tmp_path / "programs", archive.parent)
+    assert cache.remove_leftovers() == [archive.parent.name]
+    assert list((tmp_path / "cache" / "images").glob(".*")) == []
