@@ -230,10 +230,10 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     siblings_too: bool = False
     """An exit takes the pod's other containers along."""
     siblings_wait: bool = False
-    kills_hard: bool = False
-    """Kills containers without SIGTERM."""
-    kills_at_restart: bool = False
-    """Kills running containers when it is restarted itself."""
+    kills_hard: str = "nothing"
+    """Which containers it kills without SIGTERM (`SimPod.is_among`)."""
+    kills_at_restart: str = "nothing"
+    """Which running containers it kills when it is restarted itself."""
     kills_when_refusing: bool = False
     """Kills running containers when it refuses its configuration."""
     config_maps_stay: bool = False

@@ -398,7 +398,6 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     """How late it starts regular containers for the first time in pods with init containers or sidecars."""
     repeats_init_at_restart: bool = False
     """Runs init containers again when it is restarted itself while no regular container runs."""
-    kills_sidecars_at_restart: bool = False
     probes_end_at_restart: bool = False
     """Asks running containers no probes once it was restarted."""
     lingers_ns: int = 0

@@ -137,7 +137,7 @@ class Kubelet:
 
             def kill_if_still_alone() -> None:
                 if self.connection.since_ns == cut_ns:
-                    self._kill_all()
+                    self._kill_all("everything")
 
             self.loop.after(self.behaviour.kills_alone_after_ns, kill_if_still_alone)
 
@@ -161,18 +161,18 @@ class Kubelet:
         """The process goes, and the next one refuses its configuration."""
         self._stop()
         if self.behaviour.kills_when_refusing:
-            self._kill_all()
+            self._kill_all("everything")
 
     def _stop(self) -> None:
         self.up = False
         for sync in self._syncs.values():
             sync.worker.halt()
 
-    def _kill_all(self, *, sidecars_only: bool = False) -> None:
+    def _kill_all(self, which: str) -> None:
         for pod, _ in self._pods.values():
             for instance in pod.alive():
                 container = pod.spec.container(instance.name)
-                if container.is_sidecar or not sidecars_only:
+                if pod.is_among(which, container):
                     self.loop.spawn(self.runtime.kill(pod, container, instance))
 
     def _configure(self, effective: Effective, profile: str | None = None) -> None:
@@ -185,8 +185,7 @@ class Kubelet:
         if any(sync.worker.busy for sync in self._syncs.values()):
             self.loop.after(RETRY_NS, self._come_back)
             return
-        if self.behaviour.kills_at_restart or self.behaviour.kills_sidecars_at_restart:
-            self._kill_all(sidecars_only=not self.behaviour.kills_at_restart)
+        self._kill_all(self.behaviour.kills_at_restart)
         started_ns = self.loop.now
         self.loop.after(self.host.takes_ms(START_MS), lambda: self.start(started_ns))
 

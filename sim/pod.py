@@ -100,6 +100,20 @@ class SimPod:
         self._aims_ms: dict[str, int] = {}
         self._programs = {container.name: container.program.each_life() for container in spec.containers}
 
+    def is_among(self, which: str, container: Container) -> bool:
+        """Whether a container is among those that a fault concerns."""
+        return {
+            "nothing": False,
+            "everything": True,
+            "sidecars": container.is_sidecar,
+            "init containers": container.kind is ContainerKind.INIT and not container.is_sidecar,
+            "probed": bool(container.killing_probes),
+            "hooked": container.post_start,
+            "changed": self.images[container.name] != IMAGE or self.resources[container.name] != RESOURCES,
+            "static pods": self.is_static,
+            "reset pods": self.was_reset,
+        }[which]
+
     @property
     def stem(self) -> str:
         """How the kubelet names it in messages."""

@@ -38,7 +38,7 @@ class Runtime:
         self.on_create: Callable[[SimPod, SimulatedInstance], None] = ignore
         self.on_start: Callable[[SimPod, Container, SimulatedInstance], None] = ignore
         self.on_exit_planned: Callable[[SimPod, Container, int], None] = ignore
-        self.kills_hard = False
+        self.kills_hard = "nothing"
         """Whether its kubelet lets no container end by itself."""
         self.hook_in_grace = True
         """Whether its kubelet takes the time of a preStop hook off the grace period."""
@@ -157,9 +157,8 @@ class Runtime:
         """SIGTERM, and SIGKILL after the grace period, the pod's if none is given; SIGKILL alone if `hard`, or if that is 0 s."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
-        if (
-            self.kills_hard or hard or grace_s == 0
-        ):  # containerd internal/cri/server/container_stop.go@v2.3.7 stopContainer
+        # containerd internal/cri/server/container_stop.go@v2.3.7 stopContainer
+        if hard or grace_s == 0 or pod.is_among(self.kills_hard, container):
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
             grace_s = pod.spec.grace_s if grace_s is None else grace_s

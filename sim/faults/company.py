@@ -308,7 +308,7 @@ class CompanyFault(Fault):
     )
     SIDECARS_KILLED_AT_RESTART = (
         "kills running sidecars when it is restarted itself",
-        {"kills_sidecars_at_restart": True},
+        {"kills_at_restart": "sidecars"},
     )
     PROBES_LOST_AT_RESTART = (
         "asks running containers no probes once it was restarted itself",

@@ -163,8 +163,26 @@ class RestartFault(Fault):
     )
     SIBLINGS_TOO = "restarts the other containers of a pod along with the one that exited", {"siblings_too": True}
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
-    KILLS_HARD = "kills containers without asking them to end", {"kills_hard": True}
-    KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": True}
+    KILLS_HARD = "kills containers without asking them to end", {"kills_hard": "everything"}
+    KILLS_INIT_HARD = "kills init containers without asking them to end", {"kills_hard": "init containers"}
+    KILLS_STATIC_HARD = "kills containers of static pods without asking them to end", {"kills_hard": "static pods"}
+    KILLS_HARD_AFTER_RESET = (
+        "kills containers without asking them to end once RestartAllContainers has restarted their pod",
+        {"kills_hard": "reset pods"},
+    )
+    KILLS_AT_RESTART = "kills running containers when it is restarted itself", {"kills_at_restart": "everything"}
+    PROBED_KILLED_AT_RESTART = (
+        "kills running containers with a liveness or startup probe when it is restarted itself",
+        {"kills_at_restart": "probed"},
+    )
+    HOOKED_KILLED_AT_RESTART = (
+        "kills running containers with a postStart hook when it is restarted itself",
+        {"kills_at_restart": "hooked"},
+    )
+    CHANGED_KILLED_AT_RESTART = (
+        "kills running containers whose image or size was changed before when it is restarted itself",
+        {"kills_at_restart": "changed"},
+    )
 
     # What has ended and whose record is lost
     FORGOTTEN_INIT_TOO = (
