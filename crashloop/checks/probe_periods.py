@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 
 from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail_unless
+from crashloop.model.after_restart import starts_with_its_kubelet
 from crashloop.restarts.answers import ProbeAnswer, answers_of, fatal, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost
@@ -123,7 +124,9 @@ def _not_resumed(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     most_s = probe.initial_delay_s + 2 * probe.period_s + RESUMED_WITHIN_S + took_s
     for outage in (each for each in kubelet_outages(case) if instance.start_ns < each.from_ns):
         has_started = startup is None or has_succeeded(answers_of(instance, startup), 1, outage.from_ns)
-        if has_started is (probe is startup):
+        if has_started is (probe is startup) or (
+            probe is startup and starts_with_its_kubelet(case.prediction.deviations)
+        ):
             continue
         asked = next((each for each in answers_of(instance, probe) if (each.fact.utc_ns or 0) > outage.to_ns), None)
         until_ns = ended_ns if asked is None else asked.fact.utc_ns or ended_ns

@@ -361,4 +361,3 @@ def test_whatever_ends_a_container_sends_it_sigterm_first() -> Iterator[Scenario
     yield KILLED_AFTER_STARTING
     yield EVERY_KIND
     yield IN_A_STATIC_POD
-    yield WHILE_THE_POD_ENDS
