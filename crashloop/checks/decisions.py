@@ -282,7 +282,9 @@ def check_runs_on(case: Case, seen: Seen) -> Iterator[Finding]:
         if life.spec.killing_probes or case.is_removed(name) or not was_killed(case, name, life.number, life.instance):
             continue
         changed[of_pod] += 1
-        if changed[of_pod] > sum(1 for each in case.changes_ns(name) if each <= (life.instance.exit_ns or each)):
+        exited = life.instance.exit
+        by_ns = (exited.utc_ns or 0) + exited.resolution_ns if exited is not None else case.recording.end_ns
+        if changed[of_pod] > sum(1 for each in case.changes_ns(name) if each <= by_ns):
             yield from _unasked(case, life)
 
 
