@@ -134,7 +134,7 @@ def check(
 
     Files may be those of kubeadm, kind, ConfigMaps, /configz and cloud providers.
     """
-    from crashloop.kubelet_files import CHECKED
+    from crashloop.kubelet_values import CHECKED
     from crashloop.report.text import printable
     from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings

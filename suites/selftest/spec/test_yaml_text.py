@@ -31,7 +31,14 @@ def refused(text: str) -> str:
         ("1e3", 1000.0),
         ("1.5", 1.5),
         ("0x10", 16),
+        ("0XAF", 175),
+        ("-017", -15),
+        ("0o17", 15),
         ("017", 15),
+        ("0", 0),
+        ("y", True),
+        ("N", False),
+        ("<<", "<<"),
         ("1_000", 1000),
         ("yes", True),
         ("~", None),
@@ -97,7 +104,7 @@ def test_mappings_that_merge_mappings_stay_as_small_as_their_keys() -> None:
     lines = ["a: &a {x: 1}"]
     lines += [f"{name}: &{name} {{<<: [{', '.join([f'*{one}'] * 9)}]}}" for one, name in pairwise(names)]
     assert documents("\n".join(lines)) == [{name: {"x": 1} for name in names}]
-    assert documents("a: &a {x: 1, y: 2}\nb: {x: 3, <<: *a}\n")[0]["b"] == {"x": 3, "y": 2}
+    assert documents("a: &a {x: 1, z: 2}\nb: {x: 3, <<: *a}\n")[0]["b"] == {"x": 3, "z": 2}
 
 
 def test_a_number_that_is_too_long_is_refused() -> None:
