@@ -277,10 +277,14 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         is_at_end = mark is not None and mark.line >= text.rstrip().count("\n")
-        is_at_end = is_at_end and not isinstance(error, yaml.constructor.ConstructorError)
+        is_at_end = is_at_end and _CUT.search(problem) is not None
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         where += "; it may have been cut off" if is_at_end else "; render the template first" if "{{" in text else ""
         raise Unreadable(f"it is neither JSON nor YAML: {problem}{where}") from error
+
+
+_CUT = re.compile("end of stream|stream end|node content|expected ':'|expected ',' or")
+"""What YAML lacks where a text ends too early; other faults at its end are no cuts."""
 
 
 def _check_depth(text: str) -> None:

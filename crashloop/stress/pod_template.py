@@ -180,10 +180,14 @@ def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, document
         return
     group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    spec = document.get("spec")
+    is_template = not (isinstance(spec, dict) and "containers" in spec)  # else its containers are what an operator adds
     found = [
         (place, pod)
         for place, pod in _templates(document, ())
-        if not place or group in _AS_THEY_ARE or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
+        if (is_template and not place)
+        or group in _AS_THEY_ARE
+        or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
     ]
     for place, pod in found:
         several = len(found) > 1 or "replicatedJobs" in place

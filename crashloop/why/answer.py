@@ -219,7 +219,7 @@ def _container_answer(
     decision = None
     if shown and cause is not Cause.PROBE:
         decision = _decided(planned, container, code, setting, is_lost=is_lost).decision
-    counts = status is not None and blocked is None and decision is Decision.RESTART and not is_lost
+    counts = status is not None and not over and blocked is None and decision is Decision.RESTART and not is_lost
     counted_s = curve.delay_s(status.restart_count + 1) if status is not None and counts else None
     due_s = counted_s if delay_s is None else delay_s
     finished = time_of(ended.get("finishedAt")) if ended else None

@@ -82,6 +82,15 @@ def test_a_key_that_replaces_a_merged_one_is_given_once() -> None:
     assert documents(text, is_strict=True) == documents(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[package]\nname = 'x'\n", "a: b: c", "# T\n```\na: 1\n```\n", "a: 1\n}"],
+    ids=["toml", "colons", "fence", "brace"],
+)
+def test_another_language_is_not_called_cut_off(text: str) -> None:
+    assert "cut off" not in refused(text)
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[" * 50 + "\n"])
 def test_what_is_nested_too_deep_neither_ends_the_process_nor_has_a_traceback(opening: str) -> None:
     assert refused(opening * 100_000) == "it is nested deeper than 200 levels"

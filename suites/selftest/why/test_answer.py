@@ -36,7 +36,7 @@ def pod(
     return {
         "kind": "Pod",
         "metadata": {"name": "p", "namespace": "ns", "uid": "u"},
-        "spec": {"nodeName": "n", "containers": [{"name": "app", "image": "app:1", **container}], **(spec or {})},
+        "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1", **container}], **(spec or {})},
         "status": {"containerStatuses": [status]},
     }
 
@@ -197,6 +197,13 @@ def test_what_is_over_has_no_next_start(metadata: Json, status: Json, state: str
     over["status"] |= status
     found = answer(over)
     assert (found.state, found.earliest, found.latest) == (state, None, None)
+
+
+def test_what_is_over_has_no_delay_by_its_restart_count() -> None:
+    evicted = pod()
+    ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-11-25T10:00:00Z"}}
+    evicted["status"] = {"phase": "Failed", "reason": "Evicted", "containerStatuses": [{"name": "app", "state": ended}]}
+    assert answer(evicted).counted_s is None
 
 
 def test_a_container_without_a_status_has_that_of_its_pod() -> None:
