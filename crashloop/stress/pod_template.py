@@ -27,7 +27,7 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
-from crashloop.stress.pod_faults import RENDER, invalid
+from crashloop.stress.pod_faults import RENDER, invalid, invalid_labels
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
@@ -153,7 +153,7 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
     except ValueError as error:
         yield f"{error}."
         return
-    yield from (f"{each}." for each in form.refused or invalid(template.spec))
+    yield from (f"{each}." for each in form.refused or (*invalid(template.spec), *invalid_labels(template.labels)))
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
