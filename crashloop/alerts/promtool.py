@@ -185,7 +185,9 @@ class Evaluated(NamedTuple):
 
     cases: list[Mapping[str, Fired]]
     crowd: Mapping[str, int]
-    """For so many pods of the crowd, where its labels name them; else 1."""
+    """For so many pods of the crowd; 1 for an alert that names no pod."""
+    of_no_pod: frozenset[str] = frozenset()
+    """Alerts that fired for the crowd without a label `pod`."""
 
 
 def evaluated(
@@ -205,32 +207,35 @@ def evaluated(
         }
         for series, questions in (
             *((case, _questions(number, rules.alerts, step, window)) for number, case in enumerate(cases)),
-            (crowd, (_labelled(_PODS.format(window=window), "pods", 0),)),
+            (crowd, [_labelled(_FIRING.format(by=by, window=window), what, 0) for what, by in _OF_A_CROWD.items()]),
         )
     ]
     with _in_a_file(rules.text) as path:
         said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
-    pods: dict[str, int] = {}
+    of_crowd: dict[str, dict[str, int]] = {what: {} for what in _OF_A_CROWD}
     for quoted, what, number, value in _GOT.findall(said):
         name = literal_eval(f'"{quoted}"')  # as Go quotes it: with \x1b, which JSON does not know
-        if what == "pods":
-            pods[name] = int(float(value))
+        if what in of_crowd:
+            of_crowd[what][name] = int(float(value))
         else:
             got[int(number)].setdefault(name, {})[what] = float(value)
-    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, pods))):
+    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, *of_crowd.values()))):
         raise UsageError(f"rules {rules.path}: cannot be evaluated: {fault[0].strip() if fault else said.strip()}")
     fired: list[Mapping[str, Fired]] = [
         {name: Fired(each["first"], int(each["firing"])) for name, each in one.items()} for one in got
     ]
-    return Evaluated(fired, pods)
+    return Evaluated(fired, of_crowd["pods"], frozenset(of_crowd["podless"]))
 
 
 def _spelt(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-_PODS = 'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"}}[{window}])))'
+_FIRING = (
+    'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}])))'
+)
+_OF_A_CROWD = {"pods": "", "podless": ', pod=""'}
 
 
 def _questions(number: int, alerts: Iterable[str], step: str, window: str) -> Iterator[str]:

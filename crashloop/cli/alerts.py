@@ -102,8 +102,7 @@ def _cells(row: "AlertRow") -> tuple[str, ...]:
 
 
 def _notes(answer: "Alerts") -> Iterator[str]:
-    for name, pods in answer.healthy.items():
-        yield f"{name}: fires for {pods} of {answer.rollouts} healthy rollouts."
+    yield from (f"{answer.false_alarm(name)}." for name in answer.healthy)
     how = answer.sampling
     yield (
         f"Each loop as recorded up to its maximum, then its cycles there again and again: {how.until_s / 60:g} min in all, "

@@ -113,6 +113,13 @@ def test_a_false_alarm_is_a_failure(loop_at: Any, tmp_path: Path) -> None:
     assert "A b fires for" in done.stderr
 
 
+def test_an_alert_that_names_no_pod_is_not_counted_in_pods(loop_at: Any, tmp_path: Path) -> None:
+    file = rules(tmp_path, "sum(kube_pod_info) > 0")
+    arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert answer(*arguments)["of_no_pod"] == ["A b"]
+    assert "A b fires while 100 healthy rollouts go on, and names no pod." in alerts(*arguments).stdout
+
+
 def test_series_have_the_labels_that_the_alert_asks_for(loop_at: Any, tmp_path: Path) -> None:
     file = rules(tmp_path, 'kube_pod_info{cluster="prod", namespace="shop"} == 1')
     arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
