@@ -162,6 +162,7 @@ def _server(source: str, cluster: Entry) -> str:
         is_usable = (
             parts.scheme in ("http", "https")
             and parts.hostname is not None
+            and re.fullmatch(r"[\w.:%-]+", parts.hostname) is not None
             and parts.port != 0
             and not re.search(r"\s", address)
         )
@@ -169,7 +170,7 @@ def _server(source: str, cluster: Entry) -> str:
         is_usable = False
     if not is_usable:
         raise UsageError(f"kubeconfig {source}: its cluster's server {server!r} is no address.")
-    return address
+    return address.partition("#")[0].partition("?")[0]
 
 
 def _files(kubeconfig: str) -> list[Path]:
@@ -206,6 +207,9 @@ def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[
     listed = document.get(section) or ()
     if not isinstance(listed, list | tuple) or not all(isinstance(each, dict) for each in listed):
         raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
+    names = [each["name"] for each in listed if isinstance(each.get("name"), str)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"kubeconfig {path}: cannot be used ({section}: {twice!r} is there twice).")
     for each in listed:
         if isinstance(each.get("name"), str):
             yield each["name"], each.get(field)
