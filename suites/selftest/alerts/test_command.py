@@ -146,7 +146,7 @@ def test_a_name_that_a_terminal_obeys_is_spelled_out(loop_at: Any, tmp_path: Pat
     (tmp_path / "rules.yaml").write_text(json.dumps(text))
     done = alerts(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")
     assert (done.exit_code, "\x1b[1m" in done.output) == (0, False)
-    assert "[red]\\x1b[1m: fires for 100 of 100 healthy rollouts" in done.output
+    assert "[red]\\x1b[1m fires for 100 of 100 healthy rollouts" in done.output
 
 
 def test_a_pod_of_a_loop_has_an_owner_as_those_of_users_have(loop_at: Any, tmp_path: Path) -> None:

@@ -339,12 +339,6 @@ def test_a_long_life_has_reset_the_delay_that_is_not_stated_yet() -> None:
     assert answer(given).counted_s == 0.0
 
 
-def test_what_is_over_waits_for_no_delay() -> None:
-    given = ended(restarts=4)
-    given["status"] |= {"phase": "Failed", "reason": "DeadlineExceeded"}
-    assert answer(given).counted_s is None
-
-
 def test_a_pod_that_has_run_and_has_no_status_of_a_container_says_nothing_of_its_end() -> None:
     evicted = pod() | {"status": {"phase": "Failed", "reason": "Evicted"}}
     assert answer(evicted).last_exit == "its pod has no status of it"
