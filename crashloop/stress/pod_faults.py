@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
+from crashloop.spec.pod import LABEL
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
@@ -39,6 +40,7 @@ _FIELDS = re.compile(
 _PROFILES = ("RuntimeDefault", "Unconfined", "Localhost")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MOST_MODE = 0o777
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _LABEL_KEY = re.compile(r"([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 _LAST_PORT = 65_535
@@ -47,6 +49,7 @@ _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
 
 def invalid(spec: Json) -> Iterator[str]:
     """A sentence without its full stop per fault of a PodSpec, each with its path."""
+    spec = _with_empty_items(spec)
     grace_s = spec.get("terminationGracePeriodSeconds")
     if grace_s is not None and grace_s < 0:
         yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
@@ -57,7 +60,7 @@ def invalid(spec: Json) -> Iterator[str]:
         yield "spec.dnsConfig.nameservers is missing; dnsPolicy None needs it"
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         yield "spec.shareProcessNamespace is true beside hostPID; one of them is valid"
-    yield from (f"spec.{fault}" for fault in _security(spec.get("securityContext") or {}))
+    yield from (f"spec.{fault}" for fault in (*_security(spec.get("securityContext") or {}), *_of_the_pod(spec)))
     for number, each in enumerate(spec.get("volumes") or ()):
         yield from (f"spec.volumes[{number}]{fault}" for fault in _volume(each))
     for number, each in enumerate(spec.get("tolerations") or ()):
@@ -69,6 +72,49 @@ def invalid(spec: Json) -> Iterator[str]:
             runs_once = field == "initContainers" and each.get("restartPolicy") != "Always"
             faults = (*_invalid_in(each, volumes), *_beside(each, spec, claims, runs_once=runs_once))
             yield from (f"spec.{field}[{number}].{fault}" for fault in faults)
+
+
+def _with_empty_items(value: Any) -> Any:
+    """An item of a list that is null is one without fields, as for every API server."""
+    if isinstance(value, list):
+        return [{} if each is None else _with_empty_items(each) for each in value]
+    return {key: _with_empty_items(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _of_the_pod(spec: Json) -> Iterator[str]:
+    yield from _chosen((spec.get("os") or {}).get("name"), ("linux",), "os.name")
+    for name in ("hostname", "subdomain"):
+        if spec.get(name) and not LABEL.fullmatch(spec[name]):
+            yield f"{name} is {spec[name]!r}; 1 to 63 lower-case letters, digits and dashes are valid"
+    for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get("hostUsers") is False else ():
+        if spec.get(name):
+            yield f"{name} is true; with hostUsers false it cannot be"
+    for number, each in enumerate((spec.get("securityContext") or {}).get("sysctls") or ()):
+        if not _SYSCTL.fullmatch(each.get("name") or ""):
+            yield f"securityContext.sysctls[{number}].name is {each.get('name')!r}, which is no name of a sysctl"
+    yield from _twice(spec.get("volumes") or (), "name", "volumes")
+    whole = spec.get("resources") or {}
+    yield from _resources(whole)
+    for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
+        if name not in ("cpu", "memory") and not name.startswith(_HUGE):
+            yield f"resources has {name}; of a pod as a whole, cpu, memory and hugepages are valid"
+    taken: set[Any] = set()
+    for number, container in enumerate(spec.get("containers") or ()):
+        for place, port in enumerate(container.get("ports") or ()):
+            path, outside = f"containers[{number}].ports[{place}].hostPort", port.get("hostPort")
+            if outside and spec.get("hostNetwork") and outside != port.get("containerPort"):
+                yield f"{path} is {outside}; with hostNetwork, the containerPort {port.get('containerPort')} is valid"
+            key = (outside, port.get("protocol") or "TCP", port.get("hostIP") or "")
+            if outside and key in taken:
+                yield f"{path} is {outside} twice"
+            taken.add(key)
+
+
+def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
+    """A sentence without its full stop per key that no annotation has."""
+    for key in annotations:
+        if not _LABEL_KEY.fullmatch(key.lower()):
+            yield f"metadata.annotations has the key {key!r}, which is none"
 
 
 def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
@@ -115,7 +161,7 @@ def _security(context: Json) -> Iterator[str]:
 
 def _volume(volume: Json) -> Iterator[str]:
     name = volume.get("name") or ""
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+    if not LABEL.fullmatch(name):
         yield f".name is {name!r}; 1 to 63 lower-case letters, digits and dashes are valid"
     sources = [field for field, value in volume.items() if field != "name" and value is not None]
     if len(sources) > 1:
@@ -134,6 +180,8 @@ def _toleration(toleration: Json) -> Iterator[str]:
         yield f"value is {toleration['value']!r}; beside the operator Exists none is valid"
     if not toleration.get("key") and operator != "Exists":
         yield "key is missing; the operator Exists needs none"
+    if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
+        yield "tolerationSeconds is set; only the effect NoExecute takes it"
 
 
 def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
@@ -168,6 +216,9 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
     for number, mount in enumerate(container.get("volumeMounts") or ()):
         if not mount.get("mountPath") or ":" in mount["mountPath"]:
             yield f"volumeMounts[{number}].mountPath is {mount.get('mountPath')!r}; a path without a colon is valid"
+        inside = mount.get("subPath") or mount.get("subPathExpr") or ""
+        if inside.startswith("/") or ".." in inside.split("/"):
+            yield f"volumeMounts[{number}].subPath is {inside!r}; a path inside the volume is valid"
         if mount.get("name") not in volumes:
             yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume, and no claim is made for it"
     for number, variable in enumerate(container.get("env") or ()):
@@ -200,6 +251,9 @@ def _resources(resources: Json) -> Iterator[str]:
                 yield f"resources.{kind}.{name} is no resource; valid are {', '.join(_OF_KUBERNETES)}, or a name with a domain"
             if _is_extended(name) and amount.denominator != 1:
                 yield f"resources.{kind}.{name} is {value!r}; a whole number is valid"
+            page = amount_of(name.removeprefix(_HUGE)) if name.startswith(_HUGE) else None
+            if page and (amount / page).denominator != 1:
+                yield f"resources.{kind}.{name} is {value!r}; a multiple of the size of a page is valid"
     names = {name for _, name in amounts}
     if any(name.startswith(_HUGE) for name in names) and not names & {"cpu", "memory"}:
         yield "resources has hugepages without cpu or memory; one of them is needed"
@@ -271,6 +325,8 @@ def _handler(given: Json, path: str, kinds: Sequence[str]) -> Iterator[str]:
 
 def _port(value: Any, path: str) -> Iterator[str]:
     """A text names a port of the container."""
+    if isinstance(value, str) and not _PORT_NAME.fullmatch(value):
+        yield f"{path} is {value!r}; valid are 1 to {_LAST_PORT}, and names of up to 15 lower-case letters, digits and dashes"
     if value is None or (isinstance(value, int) and not 0 < value <= _LAST_PORT):
         yield f"{path} is {'missing' if value is None else value}; 1 to {_LAST_PORT} is valid"
 
