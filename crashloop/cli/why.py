@@ -25,7 +25,7 @@ def why(
         ),
     ],
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Of the pod. Default: default.")
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Of the pod. Default: the context's.")
     ] = None,
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
@@ -63,7 +63,7 @@ def why(
         raise UsageError("--read-configz: a file has no kubelet to ask; give the name of a pod.")
     if evidence is None:
         api = KubeApi(default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ), context=context)
-        evidence = from_cluster(api, subject, namespace or "default")
+        evidence = from_cluster(api, subject, namespace or api.namespace)
     events: dict[str, list[dict[str, object]]] = {}
     for each in evidence.events:
         events.setdefault(str(at(each, "involvedObject", "uid")), []).append(each)

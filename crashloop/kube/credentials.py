@@ -50,6 +50,8 @@ class Access(NamedTuple):
     """Names and values of the headers Impersonate-*; a name may stand twice."""
     is_direct: bool = False
     """Whether the environment's proxy is left aside."""
+    namespace: str = "default"
+    """The context's."""
 
     @property
     def verifies(self) -> bool:
@@ -73,6 +75,7 @@ def static_access(named: Named) -> Access:
         headers=_headers(named) if _has_tls(named) else dict,
         impersonation=tuple(_impersonation(named)),
         is_direct=DIRECT in (named.cluster.get("extensions") or ()),
+        namespace=named.namespace,
     )
     if _has_tls(named):
         present(access.tls, named, named.user)

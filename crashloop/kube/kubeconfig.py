@@ -42,6 +42,8 @@ class Named(NamedTuple):
     """The kubeconfig and the context, for messages."""
     cluster: Entry
     user: Entry
+    namespace: str = "default"
+    """The one that is meant where none is named."""
 
 
 def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
@@ -93,13 +95,20 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     for what, entry, form in (
         ("cluster", cluster, _Cluster),
         ("user", user, _User),
+        ("context", chosen, _Context),
         ("credential plug-in (exec)", user.get("exec"), _Plugin | None),
     ):
         try:
             msgspec.convert(entry, form)
         except msgspec.ValidationError as error:
             raise UsageError(f"kubeconfig {source}: its {what} cannot be used: {in_words(error)}.") from error
-    return Named(source, cluster, user)
+    return Named(source, cluster, user, chosen.get("namespace") or Named._field_defaults["namespace"])
+
+
+class _Context(msgspec.Struct):
+    """The types of a context's other fields."""
+
+    namespace: str | None = None
 
 
 class _Cluster(msgspec.Struct, rename="kebab"):

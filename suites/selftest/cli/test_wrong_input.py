@@ -453,6 +453,13 @@ def test_a_version_in_the_environment_is_named_with_its_variable() -> None:
     assert done.stderr.startswith("crashloop: CRASHLOOP_KUBERNETES_VERSION: Kubernetes version '9': expected")
 
 
+@pytest.mark.parametrize("command", [["why"], ["profile", "check"]], ids=" ".join)
+def test_a_name_that_no_file_can_have_is_wrong_usage(command: list[str]) -> None:
+    done = ended(*command, f"./{'a' * 300}.yaml")
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("crashloop: File name too long: aaa")
+
+
 @pytest.mark.parametrize("command", ["why", "report", "compare", "alerts", "profile check", "export"])
 def test_an_argument_that_is_missing_or_empty_is_named(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -228,6 +228,16 @@ def test_a_pod_of_a_cluster_is_read_with_get_alone(tmp_path: Path) -> None:
     assert "delay       40 s, as the kubelet states" in done.output
 
 
+def test_a_pod_is_looked_for_in_the_namespace_of_the_context(tmp_path: Path) -> None:
+    with serving(Peer([status(404, "NotFound")] * 2, [[]]), tmp_path) as kubeconfig:
+        assert "no such object in namespace default" in str(why("p", "--kubeconfig", kubeconfig).exception)
+        file = Path(kubeconfig)
+        document = yaml.safe_load(file.read_text())
+        document["contexts"][0]["context"]["namespace"] = "shop"
+        file.write_text(yaml.safe_dump(document))
+        assert "no such object in namespace shop" in str(why("p", "--kubeconfig", kubeconfig).exception)
+
+
 def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
     with serving(Peer([status(404, "NotFound")], [[]]), tmp_path) as kubeconfig:
         done = why("p", "--namespace", "ns", "--kubeconfig", kubeconfig)
