@@ -99,6 +99,7 @@ def _exit_code() -> int:
         except _WrongUsage as wrong:
             command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
             told = wrong.format_message().strip().replace(": Value error, ", ": ")  # pydantic's word
+            told = told or "Missing command."  # of a group, whose help has been printed
             if told.startswith("Usage: "):  # the help, where no command is given
                 typer.echo(told, err=True)
             else:

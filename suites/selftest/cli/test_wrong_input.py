@@ -282,6 +282,7 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
             ("explain", "cap"),
             "cap: the catalogue has no such requirement.\n`crashloop list --topic CAP` shows that topic.",
         ),
+        (("predict", "--costs", "/dev/null"), "costs /dev/null: it is empty or cut off."),
         (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -458,6 +459,12 @@ def test_a_name_that_no_file_can_have_is_wrong_usage(command: list[str]) -> None
     done = ended(*command, f"./{'a' * 300}.yaml")
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.startswith("crashloop: File name too long: aaa")
+
+
+@pytest.mark.parametrize("group", ["kind", "profile"])
+def test_a_group_without_its_command_says_what_is_missing(group: str) -> None:
+    done = ended(group)
+    assert (done.returncode, "crashloop: Missing command.\n" in done.stderr) == (ExitCode.USAGE, True)
 
 
 @pytest.mark.parametrize("command", ["why", "report", "compare", "alerts", "profile check", "export"])
