@@ -11,14 +11,13 @@ from typing import Any
 
 from crashloop.model.gates import is_enabled, known
 from crashloop.spec.duration import parse_duration_ns
+from crashloop.spec.pod import LABEL_KEY, LABEL_VALUE
 from crashloop.spec.version import KubernetesVersion
 
 Config = dict[str, Any]
 NS_PER_S = 10**9
 _MOST = float("inf")
 QUANTITY = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?")
-_NAME = re.compile(r"([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 _CPUS = re.compile(r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 _ENDPOINT = re.compile(r"((dns|unix|unix-abstract)://)?(\[[^\]]*\](:[0-9]*)?|[^/ :]*|[^/ ]*:[0-9]*)(/(?!/).*)?")
 _USER_NAMESPACE = 65536
@@ -250,7 +249,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 def _of_lists(config: Config) -> Iterator[str]:
     for each in _given(config.get("registerWithTaints")):
         key, value, effect = (each.get(field) or "" for field in ("key", "value", "effect"))
-        if not _NAME.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
             yield f"registerWithTaints has the key {key!r} and the value {value!r}, which no label has"
         if effect and effect not in _EFFECTS:
             yield f"registerWithTaints has the effect {effect!r}; valid are {', '.join(_EFFECTS)}"

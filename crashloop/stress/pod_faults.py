@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
-from crashloop.spec.pod import LABEL
+from crashloop.spec.pod import LABEL, LABEL_KEY, LABEL_VALUE
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
@@ -41,8 +41,6 @@ _PROFILES = ("RuntimeDefault", "Unconfined", "Localhost")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MOST_MODE = 0o777
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
-_LABEL_KEY = re.compile(r"([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 _LAST_PORT = 65_535
 _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
 
@@ -113,14 +111,14 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
 def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
     """A sentence without its full stop per key that no annotation has."""
     for key in annotations:
-        if not _LABEL_KEY.fullmatch(key.lower()):
+        if not LABEL_KEY.fullmatch(key.lower()):
             yield f"metadata.annotations has the key {key!r}, which is none"
 
 
 def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
     """A sentence without its full stop per label that no object can have."""
     for key, value in labels.items():
-        if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
             yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"
 
 
