@@ -2,8 +2,8 @@
 
 Theory of operation. A kubelet reads JSON or the first document of YAML, drops fields that it does not know, and refuses values of
 another type. Tools of clusters keep the same configuration inside objects of their own; what is taken out of which is said. Data
-about fields is generated (`crashloop.model.gates`); ranges are those of validation.go that files break.
-Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go and pkg/apis/config/validation/validation.go@v1.37.1.
+about fields is generated (`crashloop.model.gates`); values are for `crashloop.kubelet_values`.
+Source: pkg/kubelet/kubeletconfig/configfiles/configfiles.go@v1.37.1.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from crashloop.kubelet_values import QUANTITY, invalid_values
 from crashloop.model.gates import kubelet_api
 from crashloop.spec.duration import NotADuration, parse_duration_ns
 from crashloop.spec.profile import API_VERSION, KIND
@@ -24,7 +25,6 @@ Config = dict[str, Any]
 MAXIMUM = "crashLoopBackOff.maxContainerRestartPeriod"
 """Judged by crashloop.model.config."""
 TYPE_META = frozenset({"apiVersion", "kind"})
-NS_PER_S = 10**9
 
 PLACES: tuple[tuple[str, ...], ...] = (
     ("kubeletconfig",),
@@ -257,6 +257,23 @@ def _why_none(read: list[Any]) -> str:
     return f"it is {_kind(next(each for each in read if each is not None))}; {expected}"
 
 
+_OF_OTHERS: Mapping[str, Mapping[str, str]] = {
+    "LoggingConfiguration": {
+        "format": "string",
+        "flushFrequency": "TimeOrMetaDuration",
+        "verbosity": "uint32",
+        "vmodule": "[]VModuleItem",
+        "options": "FormatOptions",
+    },
+    "VModuleItem": {"filePattern": "string", "verbosity": "uint32"},
+    "FormatOptions": {"text": "OutputRoutingOptions", "json": "OutputRoutingOptions"},
+    "OutputRoutingOptions": {"splitStream": "bool", "infoBufferSize": "Quantity"},
+    "TracingConfiguration": {"endpoint": "string", "samplingRatePerMillion": "int32"},
+    "Taint": {"key": "string", "value": "string", "effect": "string", "timeAdded": "Time"},
+}
+"""Structs of k8s.io/component-base/logs/api/v1/types.go and tracing/api/v1/types.go, and of k8s.io/api/core/v1@v0.37.1."""
+
+
 class Form(msgspec.Struct, frozen=True):
     """What a kubelet makes of the form of a configuration."""
 
@@ -268,12 +285,12 @@ class Form(msgspec.Struct, frozen=True):
 
 def form_of(config: Config, version: KubernetesVersion) -> Form:
     """What a kubelet of that version makes of it, but for the names of feature gates and the value of the maximum delay."""
-    structs = kubelet_api().fields_of(version)
+    structs = {**_OF_OTHERS, **kubelet_api().fields_of(version)}
     refused: list[str] = []
     dropped: list[str] = []
     _check_struct(config, KIND, "", structs, refused, dropped)
     if not refused:
-        refused += _out_of_range(config)
+        refused += invalid_values(config, version)
     return Form(tuple(refused), tuple(dropped))
 
 
@@ -342,99 +359,13 @@ _SCALARS: Mapping[str, Callable[[Any], bool]] = {
     "int32": _is_whole(32),
     "int64": _is_whole(64),
     "uint64": _is_whole(-64),
-    "Taint": lambda value: isinstance(value, dict),
+    "uint32": _is_whole(-32),
     "float64": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "Duration": _is_duration,
+    "TimeOrMetaDuration": lambda value: _is_duration(value) if isinstance(value, str) else _is_whole(64)(value),
+    "Quantity": lambda value: (
+        isinstance(value, str | int | float)
+        and not isinstance(value, bool)
+        and QUANTITY.fullmatch(str(value)) is not None
+    ),
 }
-
-RANGES: Mapping[str, tuple[float, float]] = {
-    "imageGCHighThresholdPercent": (0, 100),
-    "imageGCLowThresholdPercent": (0, 100),
-    "port": (0, 65535),
-    "readOnlyPort": (0, 65535),
-    "healthzPort": (0, 65535),
-    "oomScoreAdj": (-1000, 1000),
-    "maxOpenFiles": (0, float("inf")),
-    "maxPods": (0, float("inf")),
-    "podsPerCore": (0, float("inf")),
-    "registryPullQPS": (0, float("inf")),
-    "registryBurst": (0, float("inf")),
-    "eventRecordQPS": (0, float("inf")),
-    "eventBurst": (0, float("inf")),
-    "kubeAPIQPS": (0, float("inf")),
-    "kubeAPIBurst": (0, float("inf")),
-    "nodeLeaseDurationSeconds": (0, float("inf")),
-    "iptablesDropBit": (0, 31),
-    "iptablesMasqueradeBit": (0, 31),
-    "containerLogMaxFiles": (2, float("inf")),
-    "containerLogMaxWorkers": (1, float("inf")),
-    "maxParallelImagePulls": (1, float("inf")),
-}
-"""Fields and the values that a kubelet accepts: ValidateKubeletConfiguration."""
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "hairpinMode": ("none", "hairpin-veth", "promiscuous-bridge"),
-    "topologyManagerPolicy": ("none", "best-effort", "restricted", "single-numa-node"),
-    "topologyManagerScope": ("container", "pod"),
-    "memorySwap.swapBehavior": ("LimitedSwap", "NoSwap"),
-    "logging.format": ("text", "json"),
-}
-PERIODS: Mapping[str, tuple[str, str]] = {"cpuCFSQuotaPeriod": ("1ms", "1s")}
-ENFORCED = (
-    "pods",
-    "system-reserved",
-    "kube-reserved",
-    "system-reserved-compressible",
-    "kube-reserved-compressible",
-    "none",
-)
-CHECKED = (
-    "Checked: fields and their types, feature gates, crashLoopBackOff, and the ranges and values that files break most often. "
-    "Not checked: whatever else a kubelet validates, such as paths, reservations, eviction thresholds and what is inside logging."
-)
-
-
-def _out_of_range(config: Config) -> Iterator[str]:
-    for field, (least, most) in RANGES.items():
-        value = config.get(field)
-        if value is not None and not least <= value <= most:
-            allowed = f"{least} to {most}" if most != float("inf") else f"{least} or more"
-            yield f"{field} is {value}; {allowed} is valid"
-    for path, values in CHOICES.items():
-        chosen = _at(config, path.split("."))
-        if chosen and chosen not in values:
-            yield f"{path} is {chosen!r}; valid are {', '.join(values)}"
-    for field, (shortest, longest) in PERIODS.items():
-        period = config.get(field)
-        if period and not parse_duration_ns(shortest) <= parse_duration_ns(period) <= parse_duration_ns(longest):
-            yield f"{field} is {period}; {shortest} to {longest} is valid"
-    yield from _in_company(config)
-
-
-def _in_company(config: Config) -> Iterator[str]:
-    """Values that are invalid beside others."""
-    low, high = config.get("imageGCLowThresholdPercent", 80), config.get("imageGCHighThresholdPercent", 85)
-    if low is not None and high is not None and low >= high:
-        yield f"imageGCLowThresholdPercent {low} must be less than imageGCHighThresholdPercent {high}"
-    if config.get("serializeImagePulls") and (config.get("maxParallelImagePulls") or 0) > 1:
-        yield "maxParallelImagePulls must not be larger than 1 while serializeImagePulls is true"
-    grace, critical = (
-        parse_duration_ns(config.get(field) or "0s")
-        for field in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
-    )
-    if critical > grace:
-        yield "shutdownGracePeriodCriticalPods must not be longer than shutdownGracePeriod"
-    if 0 < grace < NS_PER_S or 0 < critical < NS_PER_S:
-        yield "shutdownGracePeriod and shutdownGracePeriodCriticalPods must be 0 or at least 1 s"
-    oldest, youngest = (
-        parse_duration_ns(config.get(field) or "0s") for field in ("imageMaximumGCAge", "imageMinimumGCAge")
-    )
-    if oldest < 0 or youngest < 0:
-        yield "imageMaximumGCAge and imageMinimumGCAge must not be negative"
-    if 0 < oldest <= (youngest or 120 * NS_PER_S):
-        yield "imageMaximumGCAge must be longer than imageMinimumGCAge, which is 2 min by default"
-    enforced = config.get("enforceNodeAllocatable")
-    enforced = ["pods"] if enforced is None else enforced
-    if unknown := [each for each in enforced if each not in ENFORCED]:
-        yield f"enforceNodeAllocatable has {', '.join(unknown)}; valid are {', '.join(ENFORCED)}"
-    if config.get("cgroupsPerQOS") is False and "pods" in enforced:
-        yield "cgroupsPerQOS must be true while enforceNodeAllocatable has pods, as it has by default"

@@ -120,14 +120,18 @@ class RunDir:
         """Open the directory of an earlier run. Raises UsageError for any other folder, damage, or a newer format."""
         run = cls(root)
         try:
-            files = list(root.rglob("*.json*"))
+            run._check_regular(run.run_json)
+            read_document(run.run_json, RunInfo, RUN_FORMAT)  # first: no other folder is walked through
+            for path in list(root.rglob("*.json*")):
+                run._check_regular(path)
         except OSError as error:
             raise UsageError(f"run directory {root}: it cannot be read ({error.strerror}).") from error
-        for path in files:
-            if path.exists() and not (path.is_file() or path.is_dir()):
-                raise UsageError(f"run directory {root}: {path.relative_to(root)} is no regular file.")
-        read_document(run.run_json, RunInfo, RUN_FORMAT)
         return run
+
+    def _check_regular(self, path: Path) -> None:
+        """Raises UsageError for what has no end, such as a pipe; and OSError."""
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageError(f"run directory {self.root}: {path.relative_to(self.root)} is no regular file.")
 
     def info(self) -> RunInfo:
         return read_document(self.run_json, RunInfo, RUN_FORMAT)

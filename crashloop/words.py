@@ -53,6 +53,7 @@ _SAID: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"Object missing required field `(.*)`"), lambda m: f"{m[1]} is missing"),
     (re.compile(r"Object contains unknown field `(.*)`"), lambda m: f"there is no field {m[1]}"),
     (re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL), lambda m: f"{m[1]} is none of its values"),
+    (re.compile(r"Input data was truncated"), lambda _: "it is empty or cut off"),
 )
 
 

@@ -156,7 +156,7 @@ _AsInGo.yaml_implicit_resolvers = {
 }
 _AsInGo.add_implicit_resolver(
     "tag:yaml.org,2002:int",
-    re.compile(r"[-+]?(0b[0-1_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$"),
+    re.compile(r"[-+]?(0[bB][0-1_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)$"),
     list("-+0123456789"),
 )
 _AsInGo.add_implicit_resolver(
@@ -164,6 +164,26 @@ _AsInGo.add_implicit_resolver(
     re.compile(r"([-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"),
     list("-+.0123456789"),
 )
+
+
+def _whole(_: _AsInGo, node: Any) -> int:
+    """Prefixes of the base may be capitals, and that of base 8 is 0 or 0o."""
+    text = node.value.replace("_", "").lower().replace("0o", "0")
+    return int(text.replace("0", "0o", 1), 0) if re.fullmatch("[-+]?0[0-7]+", text) else int(text, 0)
+
+
+def _truth(_: _AsInGo, node: Any) -> bool:
+    return str(node.value).lower() in ("y", "yes", "true", "on")
+
+
+def _text(_: _AsInGo, node: Any) -> str:
+    """Such as `<<`, which merges as a key only."""
+    return str(node.value)
+
+
+for _tag, _constructor in {"int": _whole, "bool": _truth, "merge": _text, "timestamp": _text}.items():
+    _AsInGo.add_constructor(f"tag:yaml.org,2002:{_tag}", _constructor)
+_AsInGo.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
 
 
 class _Strict(_AsInGo):
@@ -257,10 +277,14 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         is_at_end = mark is not None and mark.line >= text.rstrip().count("\n")
-        is_at_end = is_at_end and not isinstance(error, yaml.constructor.ConstructorError)
+        is_at_end = is_at_end and _CUT.search(problem) is not None
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         where += "; it may have been cut off" if is_at_end else "; render the template first" if "{{" in text else ""
         raise Unreadable(f"it is neither JSON nor YAML: {problem}{where}") from error
+
+
+_CUT = re.compile("end of stream|stream end|node content|expected ':'|expected ',' or")
+"""What YAML lacks where a text ends too early; other faults at its end are no cuts."""
 
 
 def _check_depth(text: str) -> None:

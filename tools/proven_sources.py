@@ -20,6 +20,7 @@ RULES = (
     "crashloop/deviations.py",
     "crashloop/deviations.yaml",
     "crashloop/kubelet_files.py",
+    "crashloop/kubelet_values.py",
     "crashloop/profiles.py",
     "crashloop/requirements.py",
     "crashloop/verdict.py",

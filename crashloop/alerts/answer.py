@@ -79,8 +79,10 @@ class Alerts(msgspec.Struct, frozen=True, kw_only=True):
     sampling: Sampling
     rows: tuple[AlertRow, ...]
     healthy: dict[str, int]
-    """For so many of `rollouts` pods each alert fires."""
+    """For so many of `rollouts` pods each alert fires; 1 for one of `of_no_pod`."""
     rollouts: int = HEALTHY
+    of_no_pod: tuple[str, ...] = ()
+    """Alerts that fire for those pods and have no label `pod`: of how many they speak is not known."""
     left_out: dict[str, int] = {}
     """Restarting containers without a row, by the reason."""
 
@@ -92,10 +94,13 @@ class Alerts(msgspec.Struct, frozen=True, kw_only=True):
         for (_, scenario, _), rows in loops.items():
             if not any(each.fires_within(within_s) for each in rows):
                 return f"{scenario} (maximum {rows[0].maximum_s:g} s): no alert fires within {within_s / 60:g} min in every phase"
-        for name, count in self.healthy.items():
-            if count:
-                return f"{name} fires for {count} of {self.rollouts} healthy rollouts"
-        return None
+        return next((self.false_alarm(name) for name, count in self.healthy.items() if count), None)
+
+    def false_alarm(self, alert: str) -> str:
+        """What it does for pods that nothing is wrong with."""
+        if alert in self.of_no_pod:
+            return f"{alert} fires while {self.rollouts} healthy rollouts go on, and names no pod"
+        return f"{alert} fires for {self.healthy[alert]} of {self.rollouts} healthy rollouts"
 
 
 def alerts_of(
@@ -125,7 +130,8 @@ def alerts_of(
             own = results.cases[number * sampling.phases : (number + 1) * sampling.phases]
             rows.append(_row(name, loop, [each.get(name) for each in own], sampling, unknown[name]))
     false = {name: results.crowd.get(name, 0) for name in known}
-    return Alerts(sampling=sampling, rows=tuple(rows), healthy=false, left_out=dict(left_out))
+    podless = tuple(name for name in known if name in results.of_no_pod)
+    return Alerts(sampling=sampling, rows=tuple(rows), healthy=false, of_no_pod=podless, left_out=dict(left_out))
 
 
 def _order(loop: CrashLoop, phase: int) -> Random:

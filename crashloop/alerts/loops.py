@@ -147,7 +147,8 @@ def _loops(run: str, plan: Plan, scenario: PodScenario, recording: Recording) ->
                 profile=scenario.profile,
                 container=restarting[0],
                 kinds={each.name: each.kind for each in scenario.pod.containers},
-                owner="<none>" if scenario.owner is None else type(scenario.owner).__name__,
+                # A bare pod stands for one of a Deployment: hardly any pod of users has no owner.
+                owner="ReplicaSet" if scenario.owner is None else type(scenario.owner).__name__,
                 maximum_s=curve.maximum_s,
                 start=_states(pod.statuses, zero_ns, begin_ns),
                 start_s=(begin_ns - zero_ns) / 1e9,

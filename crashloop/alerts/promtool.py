@@ -7,6 +7,7 @@ cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +107,8 @@ def load_rules(path: Path, promtool: Path) -> Rules:
         except CommandFailed as error:
             said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
             said = said.replace(f"{file}: ", "").replace(str(file), str(path))
-            raise UsageError(f"rules {path}: Prometheus refuses them: {said}") from error
+            version = _version(promtool)
+            raise UsageError(f"rules {path}: Prometheus{version} refuses them: {said}") from error
     try:
         groups = (read_yaml(text) or {}).get("groups") or ()
     except Unreadable as error:
@@ -118,10 +120,28 @@ def load_rules(path: Path, promtool: Path) -> Rules:
     return Rules(path, alerts, _by_name(rules, "record"), text)
 
 
+def _version(promtool: Path) -> str:
+    """Of the promtool that speaks, with a space before it: others know fields that it does not. Empty if it does not say."""
+    try:
+        said = run([promtool, "--version"], describe="promtool --version", timeout_s=CHECK_S)
+    except CommandFailed:
+        return ""
+    found = re.search(r"version ([0-9.]+)", said)
+    return f" {found[1]}" if found else ""
+
+
+_OF_THANOS = "partial_response_strategy"
+"""Of a group; the operator leaves it out of what it writes for Prometheus."""
+
+
 def _of_operator(read: list[Any]) -> str:
     """The groups of PrometheusRules (monitoring.coreos.com), as a file of Prometheus; empty without one."""
     specs = [each.get("spec") for each in objects_in(read) if each.get("kind") == "PrometheusRule"]
     groups = [group for spec in specs if isinstance(spec, dict) for group in spec.get("groups") or ()]
+    groups = [
+        {field: value for field, value in each.items() if field != _OF_THANOS} if isinstance(each, dict) else each
+        for each in groups
+    ]
     return json.dumps({"groups": groups}) if specs else ""
 
 
@@ -165,7 +185,9 @@ class Evaluated(NamedTuple):
 
     cases: list[Mapping[str, Fired]]
     crowd: Mapping[str, int]
-    """For so many pods of the crowd, where its labels name them; else 1."""
+    """For so many pods of the crowd; 1 for an alert that names no pod."""
+    of_no_pod: frozenset[str] = frozenset()
+    """Alerts that fired for the crowd without a label `pod`."""
 
 
 def evaluated(
@@ -185,32 +207,35 @@ def evaluated(
         }
         for series, questions in (
             *((case, _questions(number, rules.alerts, step, window)) for number, case in enumerate(cases)),
-            (crowd, (_labelled(_PODS.format(window=window), "pods", 0),)),
+            (crowd, [_labelled(_FIRING.format(by=by, window=window), what, 0) for what, by in _OF_A_CROWD.items()]),
         )
     ]
     with _in_a_file(rules.text) as path:
         said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
-    pods: dict[str, int] = {}
+    of_crowd: dict[str, dict[str, int]] = {what: {} for what in _OF_A_CROWD}
     for quoted, what, number, value in _GOT.findall(said):
-        name = json.loads(f'"{quoted}"')
-        if what == "pods":
-            pods[name] = int(float(value))
+        name = literal_eval(f'"{quoted}"')  # as Go quotes it: with \x1b, which JSON does not know
+        if what in of_crowd:
+            of_crowd[what][name] = int(float(value))
         else:
             got[int(number)].setdefault(name, {})[what] = float(value)
-    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, pods))):
+    if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, *of_crowd.values()))):
         raise UsageError(f"rules {rules.path}: cannot be evaluated: {fault[0].strip() if fault else said.strip()}")
     fired: list[Mapping[str, Fired]] = [
         {name: Fired(each["first"], int(each["firing"])) for name, each in one.items()} for one in got
     ]
-    return Evaluated(fired, pods)
+    return Evaluated(fired, of_crowd["pods"], frozenset(of_crowd["podless"]))
 
 
 def _spelt(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-_PODS = 'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"}}[{window}])))'
+_FIRING = (
+    'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}])))'
+)
+_OF_A_CROWD = {"pods": "", "podless": ', pod=""'}
 
 
 def _questions(number: int, alerts: Iterable[str], step: str, window: str) -> Iterator[str]:

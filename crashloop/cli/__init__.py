@@ -1,5 +1,6 @@
 """The command line: clusters, runs, analysis, comparison, and the host."""
 
+import errno
 import os
 import signal
 import sys
@@ -98,6 +99,7 @@ def _exit_code() -> int:
         except _WrongUsage as wrong:
             command = wrong.ctx.command_path if wrong.ctx is not None else "crashloop"
             told = wrong.format_message().strip().replace(": Value error, ", ": ")  # pydantic's word
+            told = told or "Missing command."  # of a group, whose help has been printed
             if told.startswith("Usage: "):  # the help, where no command is given
                 typer.echo(told, err=True)
             else:
@@ -124,6 +126,8 @@ def _exit_code() -> int:
         where = error.filename or ("the current folder, which was removed" if _is_folder_gone() else "")
         _say(f"{error.strerror or error}{f': {where}' if where else ''}.")
         _drop_output()
+        if error.errno == errno.ENAMETOOLONG:
+            return ExitCode.USAGE
     except Exception as error:  # noqa: BLE001  # whatever it is, it is no verdict
         if isinstance(error.__cause__, KeyboardInterrupt):  # in a class that a module was making
             return ExitCode.INTERRUPTED

@@ -53,6 +53,7 @@ def alerts(
     from crashloop.alerts.promtool import load_rules
     from crashloop.cluster.binaries.ensure import ensure_promtool
     from crashloop.progress import default_progress
+    from crashloop.report.text import printable
     from crashloop.rundir import RunDir
     from crashloop.settings import resolve_settings
 
@@ -80,7 +81,7 @@ def alerts(
     else:
         print_table(("alert", "maximum", "loop", "CrashLoopBackOff shown", "result"), map(_cells, answer.rows))
         for line in _notes(answer):
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(printable(line), markup=False, soft_wrap=True)
     fault = None if within_s is None else answer.fault(within_s)
     if fault is not None:
         mention(f"--must-fire {must_fire}: {fault}.")
@@ -90,7 +91,7 @@ def alerts(
 def _label(given: str) -> tuple[str, str]:
     """Raises UsageError for what is no label of Prometheus."""
     name, sign, value = given.partition("=")
-    if not sign or not re.fullmatch(r"[a-zA-Z_]\w*", name) or '"' in value or "\\" in value:
+    if not sign or not re.fullmatch(r"[a-zA-Z_]\w*", name, re.ASCII) or '"' in value or "\\" in value:
         raise UsageError(f"--label {given!r}: expected NAME=VALUE, such as cluster=prod.")
     return name, value
 
@@ -101,8 +102,7 @@ def _cells(row: "AlertRow") -> tuple[str, ...]:
 
 
 def _notes(answer: "Alerts") -> Iterator[str]:
-    for name, pods in answer.healthy.items():
-        yield f"{name}: fires for {pods} of {answer.rollouts} healthy rollouts."
+    yield from (f"{answer.false_alarm(name)}." for name in answer.healthy)
     how = answer.sampling
     yield (
         f"Each loop as recorded up to its maximum, then its cycles there again and again: {how.until_s / 60:g} min in all, "

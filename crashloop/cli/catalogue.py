@@ -61,7 +61,11 @@ def explain(
     catalogue = load_requirements()
     wanted = requirement.strip().upper()
     if wanted not in catalogue:
-        raise UsageError(f"{requirement}: the catalogue has no such requirement.\n`crashloop list` shows all of them.")
+        topic = any(each.partition("-")[0] == wanted for each in catalogue)
+        hint = (
+            f"`crashloop list --topic {wanted}` shows that topic." if topic else "`crashloop list` shows all of them."
+        )
+        raise UsageError(f"{requirement}: the catalogue has no such requirement.\n{hint}")
     found = catalogue[wanted]
     if as_json:
         print_json(found)
@@ -134,7 +138,7 @@ def check(
 
     Files may be those of kubeadm, kind, ConfigMaps, /configz and cloud providers.
     """
-    from crashloop.kubelet_files import CHECKED
+    from crashloop.kubelet_values import CHECKED
     from crashloop.report.text import printable
     from crashloop.run.profile_check import UNREADABLE, checked
     from crashloop.settings import resolve_settings

@@ -25,7 +25,7 @@ def why(
         ),
     ],
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Of the pod. Default: default.")
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Of the pod. Default: the context's.")
     ] = None,
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Default: $KUBECONFIG, else ~/.kube/config.")
@@ -63,7 +63,7 @@ def why(
         raise UsageError("--read-configz: a file has no kubelet to ask; give the name of a pod.")
     if evidence is None:
         api = KubeApi(default_kubeconfig(None if kubeconfig is None else str(kubeconfig), os.environ), context=context)
-        evidence = from_cluster(api, subject, namespace or "default")
+        evidence = from_cluster(api, subject, namespace or api.namespace)
     events: dict[str, list[dict[str, object]]] = {}
     for each in evidence.events:
         events.setdefault(str(at(each, "involvedObject", "uid")), []).append(each)
@@ -139,14 +139,19 @@ def _setting(version: "KubernetesVersion | None", profile: str | None, api: obje
 
 
 def _lines(containers: "tuple[ContainerAnswer, ...]", now: datetime) -> Iterator[str]:
+    from crashloop.model.counter import RESET_AFTER_S
+    from crashloop.words import count
+
     for each in containers:
         where = f" on {each.node}" if each.node else ""
         kubelet = f"kubelet {each.kubelet_version or 'of unknown release'}"
-        yield f"{each.pod}, container {each.container}{where}, {kubelet}: {each.restarts} restarts"
+        yield f"{each.pod}, container {each.container}{where}, {kubelet}: {count(each.restarts, 'restart')}"
         yield f"  now         {each.state}"
         yield f"  last exit   {each.last_exit}"
         if each.delay_s is not None:
             yield f"  delay       {each.delay_s:g} s, as the kubelet states; {each.step}"
+        elif each.counted_s == 0:
+            yield f"  delay       0 s, for a first restart and after a run of more than {RESET_AFTER_S:g} s; not stated yet"
         elif each.counted_s is not None:
             yield f"  delay       {each.counted_s:g} s by its restart count, unless something reset it; not stated yet"
         yield f"  curve       {each.curve.initial_s:g} s, doubled up to {each.curve.maximum_s:g} s: {each.curve_by}"

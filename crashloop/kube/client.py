@@ -92,6 +92,8 @@ class KubeApi:
         self._pool(self._access.server)
         self.server: str = self._access.server
         """Address of the API server."""
+        self.namespace: str = self._access.namespace
+        """The context's, where none is named."""
         self.kubeconfig = kubeconfig + (f", context {context}" if context else "")
         """The kubeconfig, and its context if one was named, for messages."""
 

@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import os
+import re
 import select
 import ssl
 import subprocess
@@ -23,6 +24,7 @@ import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.kube.kubeconfig import DIRECT, Entry, Named, read_context
+from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, text_of
 
 Headers = dict[str, str]
@@ -48,6 +50,8 @@ class Access(NamedTuple):
     """Names and values of the headers Impersonate-*; a name may stand twice."""
     is_direct: bool = False
     """Whether the environment's proxy is left aside."""
+    namespace: str = "default"
+    """The context's."""
 
     @property
     def verifies(self) -> bool:
@@ -71,6 +75,7 @@ def static_access(named: Named) -> Access:
         headers=_headers(named) if _has_tls(named) else dict,
         impersonation=tuple(_impersonation(named)),
         is_direct=DIRECT in (named.cluster.get("extensions") or ()),
+        namespace=named.namespace,
     )
     if _has_tls(named):
         present(access.tls, named, named.user)
@@ -125,9 +130,13 @@ def present(tls: ssl.SSLContext, named: Named, holder: Entry) -> None:
             raise UsageError(f"kubeconfig {named.source}: the client certificate cannot be used ({error}).") from error
 
 
-def bearer(token: str) -> Headers:
-    """The header of a token."""
-    return {"Authorization": f"Bearer {token}"}
+def _bearer(named: Named, token: str) -> Headers:
+    """The header of a token. Raises UsageError for one that no header can carry, and does not show it."""
+    if not token.isprintable():
+        raise UsageError(
+            f"kubeconfig {named.source}: its user's token has a sign that no header can carry, such as a line feed."
+        )
+    return {"Authorization": f"Bearer {_header_value(named, 'token', token)}"}
 
 
 def client_tls(authority: str | None) -> ssl.SSLContext:
@@ -162,10 +171,13 @@ def _headers(named: Named) -> Callable[[], Headers]:
     if user.get("token") and (user.get("username") or user.get("password")):
         raise UsageError(f"kubeconfig {named.source}: its user has a token and a password; remove one of them.")
     if user.get("tokenFile"):
-        _read(named, user["tokenFile"])
-        return lambda: bearer(_read(named, user["tokenFile"]).decode().strip())  # the file changes as tokens expire
+        if not _read(named, user["tokenFile"]).strip():
+            raise UsageError(f"kubeconfig {named.source}: {user['tokenFile']} is empty; a token was expected.")
+        # The file changes as tokens expire.
+        return lambda: _bearer(named, _read(named, user["tokenFile"]).decode().strip())
     if user.get("token"):
-        return lambda: bearer(str(user["token"]))
+        header = _bearer(named, user["token"])
+        return lambda: header
     if user.get("username"):
         plain = f"{user['username']}:{user.get('password', '')}".encode()
         return lambda: {"Authorization": f"Basic {base64.b64encode(plain).decode()}"}
@@ -182,7 +194,7 @@ def _content(named: Named, holder: Entry, field: str) -> bytes | None:
     data = holder.get(f"{field}-data")
     if data:
         try:
-            return base64.b64decode(str(data), validate=True)
+            return base64.b64decode(re.sub(r"[\r\n]", "", str(data)), validate=True)  # as Go: lines may be folded
         except ValueError as error:
             raise UsageError(f"kubeconfig {named.source}: {field}-data is not base64 ({error}).") from error
     return _read(named, holder[field]) if holder.get(field) else None
@@ -221,6 +233,7 @@ class _Status(msgspec.Struct, rename="camel"):
 class _Credential(msgspec.Struct, rename="camel"):
     status: _Status
     api_version: str | None = None
+    kind: str | None = None
 
 
 def read_access(kubeconfig: str, context: str | None = None) -> Access:
@@ -230,11 +243,16 @@ def read_access(kubeconfig: str, context: str | None = None) -> Access:
     """
     named = read_context(kubeconfig, context)
     access = static_access(named)
-    if not named.user.get("exec") or not _has_tls(named):
+    if not named.user.get("exec") or not _has_tls(named) or any(map(named.user.get, _BEFORE_A_PLUGIN)):
         return access
     plugin = _Plugin(named, access)
     plugin.headers()
     return access._replace(headers=plugin.headers)
+
+
+_BEFORE_A_PLUGIN = ("token", "tokenFile", "username", "client-certificate", "client-certificate-data")
+"""Credentials beside which kubectl asks no plug-in (k8s.io/client-go/plugin/pkg/client/auth/exec RoundTrip)."""
+_MODES = ("Never", "IfAvailable", "Always")
 
 
 class _Plugin:
@@ -257,7 +275,7 @@ class _Plugin:
                 self._current = self._renewed()
             elif _is_over(self._current) and not self._has_just_failed():
                 self._current = self._renewed_or(self._current)
-            return bearer(self._current.token) if self._current.token else {}
+            return _bearer(self._named, self._current.token) if self._current.token else {}
 
     def _renewed_or(self, before: _Status) -> _Status:
         try:
@@ -284,7 +302,10 @@ class _Plugin:
             raise UsageError(f"{subject} has apiVersion {version!r}; expected one of {', '.join(VERSIONS)}.")
         if not command:
             raise UsageError(f"{subject} has no command.")
-        if spec.get("interactiveMode") == "Always" and not _has_terminal():
+        mode = spec.get("interactiveMode") or ("IfAvailable" if version == VERSIONS[1] else None)
+        if mode not in _MODES:
+            raise UsageError(f"{subject} has interactiveMode {mode!r}; expected one of {', '.join(_MODES)}.")
+        if mode == "Always" and not _has_terminal():
             raise UsageError(f"{subject} has to ask a person (interactiveMode Always), and there is no terminal.")
         added = {each["name"]: each["value"] for each in spec.get("env") or ()}
         try:
@@ -301,7 +322,9 @@ class _Plugin:
         try:
             credential = msgspec.json.decode(done, type=_Credential)
         except msgspec.MsgspecError as error:
-            raise UsageError(f"{subject} printed no ExecCredential ({error}).") from error
+            raise UsageError(f"{subject} printed no ExecCredential ({in_words(error)}).") from error
+        if credential.kind not in (None, "ExecCredential"):
+            raise UsageError(f"{subject} printed no ExecCredential ({credential.kind}).")
         if credential.api_version not in (None, version):
             raise UsageError(f"{subject} is to speak {version}, and it speaks {credential.api_version}.")
         status = credential.status

@@ -42,6 +42,8 @@ class Named(NamedTuple):
     """The kubeconfig and the context, for messages."""
     cluster: Entry
     user: Entry
+    namespace: str = "default"
+    """The one that is meant where none is named."""
 
 
 def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
@@ -93,13 +95,20 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     for what, entry, form in (
         ("cluster", cluster, _Cluster),
         ("user", user, _User),
+        ("context", chosen, _Context),
         ("credential plug-in (exec)", user.get("exec"), _Plugin | None),
     ):
         try:
             msgspec.convert(entry, form)
         except msgspec.ValidationError as error:
             raise UsageError(f"kubeconfig {source}: its {what} cannot be used: {in_words(error)}.") from error
-    return Named(source, cluster, user)
+    return Named(source, cluster, user, chosen.get("namespace") or Named._field_defaults["namespace"])
+
+
+class _Context(msgspec.Struct):
+    """The types of a context's other fields."""
+
+    namespace: str | None = None
 
 
 class _Cluster(msgspec.Struct, rename="kebab"):
@@ -162,6 +171,7 @@ def _server(source: str, cluster: Entry) -> str:
         is_usable = (
             parts.scheme in ("http", "https")
             and parts.hostname is not None
+            and re.fullmatch(r"[\w.:%-]+", parts.hostname) is not None
             and parts.port != 0
             and not re.search(r"\s", address)
         )
@@ -169,7 +179,7 @@ def _server(source: str, cluster: Entry) -> str:
         is_usable = False
     if not is_usable:
         raise UsageError(f"kubeconfig {source}: its cluster's server {server!r} is no address.")
-    return address
+    return address.partition("#")[0].partition("?")[0]
 
 
 def _files(kubeconfig: str) -> list[Path]:
@@ -206,6 +216,9 @@ def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[
     listed = document.get(section) or ()
     if not isinstance(listed, list | tuple) or not all(isinstance(each, dict) for each in listed):
         raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
+    names = [each["name"] for each in listed if isinstance(each.get("name"), str)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"kubeconfig {path}: cannot be used ({section}: {twice!r} is there twice).")
     for each in listed:
         if isinstance(each.get("name"), str):
             yield each["name"], each.get(field)

@@ -14,6 +14,9 @@ from crashloop.spec.program import HOLDS, TERMINATED, LifeEnd, Program
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A name as of a container, a namespace or a node that is made here (RFC 1123)."""
+LABEL_KEY = re.compile(r"([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
+"""Also that of a taint (k8s.io/apimachinery/pkg/util/validation IsQualifiedName)."""
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 
 
 class RestartPolicy(StrEnum):

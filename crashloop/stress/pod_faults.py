@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
+from crashloop.spec.pod import LABEL, LABEL_KEY, LABEL_VALUE
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
@@ -26,22 +27,159 @@ _CHOICES = {
     "terminationMessagePolicy": ("FallbackToLogsOnError", "File"),
 }
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")
+"""IANA_SVC_NAME of RFC 6335."""
+_VARIABLE = re.compile(r"[ -<>-~]+")
+"""Printable ASCII without the equals sign."""
+_FIELDS = re.compile(
+    r"metadata\.(name|namespace|uid|(labels|annotations)\['[^']+'\])|spec\.(nodeName|serviceAccountName)"
+    r"|status\.(hostIP|podIP)s?"
+)
+"""Of a pod, those that a variable may have."""
+_PROFILES = ("RuntimeDefault", "Unconfined", "Localhost")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_MOST_MODE = 0o777
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _LAST_PORT = 65_535
 _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
 
 
 def invalid(spec: Json) -> Iterator[str]:
     """A sentence without its full stop per fault of a PodSpec, each with its path."""
+    spec = _with_empty_items(spec)
     grace_s = spec.get("terminationGracePeriodSeconds")
     if grace_s is not None and grace_s < 0:
         yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
     if spec.get("ephemeralContainers"):
         yield "spec.ephemeralContainers is set; they can be added to a pod that runs only"
     yield from _chosen(spec.get("dnsPolicy"), _DNS_POLICIES, "spec.dnsPolicy")
+    if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
+        yield "spec.dnsConfig.nameservers is missing; dnsPolicy None needs it"
+    if spec.get("hostPID") and spec.get("shareProcessNamespace"):
+        yield "spec.shareProcessNamespace is true beside hostPID; one of them is valid"
+    yield from (f"spec.{fault}" for fault in (*_security(spec.get("securityContext") or {}), *_of_the_pod(spec)))
+    for number, each in enumerate(spec.get("volumes") or ()):
+        yield from (f"spec.volumes[{number}]{fault}" for fault in _volume(each))
+    for number, each in enumerate(spec.get("tolerations") or ()):
+        yield from (f"spec.tolerations[{number}].{fault}" for fault in _toleration(each))
     volumes = {each.get("name") for each in spec.get("volumes") or ()}
+    claims = {each.get("name") for each in spec.get("resourceClaims") or ()}
     for field in ("initContainers", "containers"):
         for number, each in enumerate(spec.get(field) or ()):
-            yield from (f"spec.{field}[{number}].{fault}" for fault in _invalid_in(each, volumes))
+            runs_once = field == "initContainers" and each.get("restartPolicy") != "Always"
+            faults = (*_invalid_in(each, volumes), *_beside(each, spec, claims, runs_once=runs_once))
+            yield from (f"spec.{field}[{number}].{fault}" for fault in faults)
+
+
+def _with_empty_items(value: Any) -> Any:
+    """An item of a list that is null is one without fields, as for every API server."""
+    if isinstance(value, list):
+        return [{} if each is None else _with_empty_items(each) for each in value]
+    return {key: _with_empty_items(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _of_the_pod(spec: Json) -> Iterator[str]:
+    yield from _chosen((spec.get("os") or {}).get("name"), ("linux",), "os.name")
+    for name in ("hostname", "subdomain"):
+        if spec.get(name) and not LABEL.fullmatch(spec[name]):
+            yield f"{name} is {spec[name]!r}; 1 to 63 lower-case letters, digits and dashes are valid"
+    for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get("hostUsers") is False else ():
+        if spec.get(name):
+            yield f"{name} is true; with hostUsers false it cannot be"
+    for number, each in enumerate((spec.get("securityContext") or {}).get("sysctls") or ()):
+        if not _SYSCTL.fullmatch(each.get("name") or ""):
+            yield f"securityContext.sysctls[{number}].name is {each.get('name')!r}, which is no name of a sysctl"
+    yield from _twice(spec.get("volumes") or (), "name", "volumes")
+    whole = spec.get("resources") or {}
+    yield from _resources(whole)
+    for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
+        if name not in ("cpu", "memory") and not name.startswith(_HUGE):
+            yield f"resources has {name}; of a pod as a whole, cpu, memory and hugepages are valid"
+    taken: set[Any] = set()
+    for number, container in enumerate(spec.get("containers") or ()):
+        for place, port in enumerate(container.get("ports") or ()):
+            path, outside = f"containers[{number}].ports[{place}].hostPort", port.get("hostPort")
+            if outside and spec.get("hostNetwork") and outside != port.get("containerPort"):
+                yield f"{path} is {outside}; with hostNetwork, the containerPort {port.get('containerPort')} is valid"
+            key = (outside, port.get("protocol") or "TCP", port.get("hostIP") or "")
+            if outside and key in taken:
+                yield f"{path} is {outside} twice"
+            taken.add(key)
+
+
+def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
+    """A sentence without its full stop per key that no annotation has."""
+    for key in annotations:
+        if not LABEL_KEY.fullmatch(key.lower()):
+            yield f"metadata.annotations has the key {key!r}, which is none"
+
+
+def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
+    """A sentence without its full stop per label that no object can have."""
+    for key, value in labels.items():
+        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
+            yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"
+
+
+def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -> Iterator[str]:
+    """Of a container what its pod decides. `runs_once`: it is an init container, and no sidecar."""
+    yield from _security(container.get("securityContext") or {})
+    for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
+        if claim.get("name") not in claims:
+            yield f"resources.claims[{number}].name is {claim.get('name')!r}; spec.resourceClaims has no such claim"
+    for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe") if runs_once else ():
+        if container.get(field) is not None:
+            yield f"{field} is set; an init container may have it if its restartPolicy is Always"
+    hooks = container.get("lifecycle") or {}
+    grace_s = 30 if spec.get("terminationGracePeriodSeconds") is None else spec["terminationGracePeriodSeconds"]
+    for name, hook in hooks.items():
+        pause_s = ((hook.get("sleep") or {}).get("seconds") or 0) if isinstance(hook, Mapping) else 0
+        if not 0 <= pause_s <= grace_s:
+            yield f"lifecycle.{name}.sleep.seconds is {pause_s}; 0 to the grace period, {grace_s}, is valid"
+    if hooks.get("stopSignal") and not (spec.get("os") or {}).get("name"):
+        yield "lifecycle.stopSignal needs spec.os.name"
+
+
+def _security(context: Json) -> Iterator[str]:
+    """Of a pod or a container."""
+    for field in ("runAsUser", "runAsGroup", "fsGroup"):
+        if context.get(field) is not None and not 0 <= context[field] < 2**31:
+            yield f"securityContext.{field} is {context[field]}; 0 to {2**31 - 1} is valid"
+    yield from _chosen(context.get("procMount"), ("Default", "Unmasked"), "securityContext.procMount")
+    for field in ("seccompProfile", "appArmorProfile"):
+        profile = context.get(field) or {}
+        yield from _chosen(profile.get("type"), _PROFILES, f"securityContext.{field}.type")
+        if profile.get("type") == "Localhost" and not profile.get("localhostProfile"):
+            yield f"securityContext.{field}.localhostProfile is missing; the type Localhost needs it"
+    added = (context.get("capabilities") or {}).get("add") or ()
+    if context.get("allowPrivilegeEscalation") is False and (context.get("privileged") or "CAP_SYS_ADMIN" in added):
+        yield "securityContext.allowPrivilegeEscalation is false; beside privileged and CAP_SYS_ADMIN it is not valid"
+
+
+def _volume(volume: Json) -> Iterator[str]:
+    name = volume.get("name") or ""
+    if not LABEL.fullmatch(name):
+        yield f".name is {name!r}; 1 to 63 lower-case letters, digits and dashes are valid"
+    sources = [field for field, value in volume.items() if field != "name" and value is not None]
+    if len(sources) > 1:
+        yield f" has {', '.join(sources)}; one of them is valid"
+    for source in sources:
+        mode = volume[source].get("defaultMode") if isinstance(volume[source], Mapping) else None
+        if mode is not None and (type(mode) is not int or not 0 <= mode <= _MOST_MODE):
+            yield f".{source}.defaultMode is {mode!r}; 0 to 0777, that is 511, is valid"
+
+
+def _toleration(toleration: Json) -> Iterator[str]:
+    operator = toleration.get("operator") or "Equal"
+    yield from _chosen(operator, ("Equal", "Exists", "Lt", "Gt"), "operator")
+    yield from _chosen(toleration.get("effect"), _EFFECTS, "effect")
+    if operator == "Exists" and toleration.get("value"):
+        yield f"value is {toleration['value']!r}; beside the operator Exists none is valid"
+    if not toleration.get("key") and operator != "Exists":
+        yield "key is missing; the operator Exists needs none"
+    if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
+        yield "tolerationSeconds is set; only the effect NoExecute takes it"
 
 
 def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
@@ -50,6 +188,10 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
         yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
     for name, values in _CHOICES.items():
         yield from _chosen(container.get(name), values, name)
+    for number, each in enumerate(container.get("resizePolicy") or ()):
+        yield from _chosen(each.get("resourceName"), ("cpu", "memory"), f"resizePolicy[{number}].resourceName")
+        policies = ("NotRequired", "RestartContainer")
+        yield from _chosen(each.get("restartPolicy"), policies, f"resizePolicy[{number}].restartPolicy")
     yield from _resources(container.get("resources") or {})
     for name in ("livenessProbe", "startupProbe", "readinessProbe"):
         yield from _probe(container.get(name), name)
@@ -64,14 +206,27 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
             yield f"restartPolicyRules[{number}].exitCodes.values has {count} values; {MAX_VALUES} at most are valid"
     for number, port in enumerate(container.get("ports") or ()):
         yield from _port(port.get("containerPort"), f"ports[{number}].containerPort")
+        yield from _chosen(port.get("protocol"), _PROTOCOLS, f"ports[{number}].protocol")
+        if port.get("name") and not _PORT_NAME.fullmatch(port["name"]):
+            yield f"ports[{number}].name is {port['name']!r}; up to 15 lower-case letters, digits and dashes are valid"
     yield from _twice(container.get("ports") or (), "name", "ports")
     yield from _twice(container.get("volumeMounts") or (), "mountPath", "volumeMounts")
     for number, mount in enumerate(container.get("volumeMounts") or ()):
+        if not mount.get("mountPath") or ":" in mount["mountPath"]:
+            yield f"volumeMounts[{number}].mountPath is {mount.get('mountPath')!r}; a path without a colon is valid"
+        inside = mount.get("subPath") or mount.get("subPathExpr") or ""
+        if inside.startswith("/") or ".." in inside.split("/"):
+            yield f"volumeMounts[{number}].subPath is {inside!r}; a path inside the volume is valid"
         if mount.get("name") not in volumes:
             yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume, and no claim is made for it"
     for number, variable in enumerate(container.get("env") or ()):
         if not variable.get("name"):
             yield f"env[{number}].name is missing"
+        elif not _VARIABLE.fullmatch(variable["name"]):
+            yield f"env[{number}].name is {variable['name']!r}; printable ASCII without = is valid"
+        field = ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
+        if field and not _FIELDS.fullmatch(field):
+            yield f"env[{number}].valueFrom.fieldRef.fieldPath is {field!r}, which is no field that a variable may have"
         if variable.get("value") and variable.get("valueFrom") is not None:
             yield f"env[{number}] has a value and a valueFrom; one of them is valid"
 
@@ -90,10 +245,16 @@ def _resources(resources: Json) -> Iterator[str]:
                 yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
                 continue
             amounts[kind, name] = amount
-            if "/" not in name and name not in _OF_KUBERNETES and not name.startswith("hugepages-"):
+            if "/" not in name and name not in _OF_KUBERNETES and not name.startswith(_HUGE):
                 yield f"resources.{kind}.{name} is no resource; valid are {', '.join(_OF_KUBERNETES)}, or a name with a domain"
             if _is_extended(name) and amount.denominator != 1:
                 yield f"resources.{kind}.{name} is {value!r}; a whole number is valid"
+            page = amount_of(name.removeprefix(_HUGE)) if name.startswith(_HUGE) else None
+            if page and (amount / page).denominator != 1:
+                yield f"resources.{kind}.{name} is {value!r}; a multiple of the size of a page is valid"
+    names = {name for _, name in amounts}
+    if any(name.startswith(_HUGE) for name in names) and not names & {"cpu", "memory"}:
+        yield "resources has hugepages without cpu or memory; one of them is needed"
     for (kind, name), amount in amounts.items():
         limit = amounts.get(("limits", name))
         if kind == "requests" and limit is not None and (amount > limit or (_is_extended(name) and amount != limit)):
@@ -103,8 +264,12 @@ def _resources(resources: Json) -> Iterator[str]:
             yield f"resources.limits.{name} is missing; it has to be the same as the request"
 
 
+_HUGE = "hugepages-"
+
+
 def _is_extended(name: str) -> bool:
-    return "/" in name and not name.partition("/")[0].endswith("kubernetes.io")
+    """Whether its request has to be its limit."""
+    return name.startswith(_HUGE) or ("/" in name and not name.partition("/")[0].endswith("kubernetes.io"))
 
 
 def _bound(name: str) -> str:
@@ -137,6 +302,9 @@ def _probe(probe: Json | None, name: str) -> Iterator[str]:
             yield f"{name}.{key} is {value}; 0 or more is valid"
     if name != "readinessProbe" and (probe.get("successThreshold") or 1) > 1:
         yield f"{name}.successThreshold is {probe['successThreshold']}; of this probe, 1 is valid"
+    if name == "readinessProbe" and probe.get("terminationGracePeriodSeconds") is not None:
+        yield f"{name}.terminationGracePeriodSeconds is set; this probe ends nothing"
+    yield from _chosen((probe.get("httpGet") or {}).get("scheme"), ("HTTP", "HTTPS"), f"{name}.httpGet.scheme")
     if probe.get("terminationGracePeriodSeconds") == 0:
         yield f"{name}.terminationGracePeriodSeconds is 0; 1 or more is valid"
 
@@ -155,6 +323,8 @@ def _handler(given: Json, path: str, kinds: Sequence[str]) -> Iterator[str]:
 
 def _port(value: Any, path: str) -> Iterator[str]:
     """A text names a port of the container."""
+    if isinstance(value, str) and not _PORT_NAME.fullmatch(value):
+        yield f"{path} is {value!r}; valid are 1 to {_LAST_PORT}, and names of up to 15 lower-case letters, digits and dashes"
     if value is None or (isinstance(value, int) and not 0 < value <= _LAST_PORT):
         yield f"{path} is {'missing' if value is None else value}; 1 to {_LAST_PORT} is valid"
 

@@ -27,7 +27,7 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
-from crashloop.stress.pod_faults import RENDER, invalid
+from crashloop.stress.pod_faults import RENDER, invalid, invalid_annotations, invalid_labels
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
@@ -153,7 +153,11 @@ def faults_of(template: PodTemplate) -> Iterator[str]:
     except ValueError as error:
         yield f"{error}."
         return
-    yield from (f"{each}." for each in form.refused or invalid(template.spec))
+    yield from (
+        f"{each}."
+        for each in form.refused
+        or (*invalid(template.spec), *(*invalid_labels(template.labels), *invalid_annotations(template.annotations)))
+    )
     if all(_stays_down(pod, each) for each in pod.containers):
         yield "restartPolicy is Never, and no container has a restart policy or a restart rule: nothing would restart."
 
@@ -180,14 +184,28 @@ def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, document
         return
     group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    spec = document.get("spec")
+    is_template = not (isinstance(spec, dict) and "containers" in spec)  # else its containers are what an operator adds
     found = [
-        (place, pod)
+        (place, _named(pod) if group == "serving.knative.dev" else pod)
         for place, pod in _templates(document, ())
-        if not place or group in _AS_THEY_ARE or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
+        if (is_template and not place)
+        or group in _AS_THEY_ARE
+        or (pod["spec"].get("restartPolicy") and group not in _REPLACED)
     ]
     for place, pod in found:
         several = len(found) > 1 or "replicatedJobs" in place
         yield "/".join((name, *place[-1:])) if several and place else name, pod
+
+
+def _named(pod: dict[str, Any]) -> dict[str, Any]:
+    """With the name that Knative gives a container without one (pkg/apis/serving/v1/revision_defaults.go)."""
+    listed = pod["spec"]["containers"]
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        return pod
+    names = [f"user-container-{number}" for number in range(len(listed))] if len(listed) > 1 else ["user-container"]
+    named = [{"name": name, **each} for name, each in zip(names, listed, strict=False)]
+    return {**pod, "spec": {**pod["spec"], "containers": named}}
 
 
 _AS_THEY_ARE = frozenset(

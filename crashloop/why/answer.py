@@ -18,7 +18,7 @@ from crashloop.spec.pod import Container, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.stress.pod_template import PodTemplate, unknown_fields
-from crashloop.why.causes import LOST, Cause, cause_of, concerns_of, killed_by, time_of, waits_for
+from crashloop.why.causes import HOOKS, LOST, Cause, cause_of, concerns_of, killed_by, time_of, waits_for
 from crashloop.words import in_words
 from crashloop.yaml_text import Json
 
@@ -30,6 +30,7 @@ RESETS = (
     "a new pod in its place",
 )
 _KILLED = (137, 143)
+_HAS_RUN = ("Running", "Succeeded", "Failed", "Unknown")
 _LAST_YEAR = 9000
 """Later, there is no time after the delay."""
 
@@ -205,8 +206,12 @@ def _container_answer(
     over = _over(read)
     has_ended = status is not None and (status.restart_count > 0 or (waiting or {}).get("reason") == "CrashLoopBackOff")
     cause, last_exit = Cause.NONE, "its status does not say how" if has_ended else "it has never ended"
+    if status is None and read.status and read.status.phase in _HAS_RUN:
+        last_exit = "its pod has no status of it"
     if ended:
-        cause, last_exit = cause_of(ended, probes=probes, killed_by=killed_by(events, pod, container.name, ended))
+        by = "hook" if (waiting or {}).get("reason") in HOOKS else killed_by(events, pod, container.name, ended)
+        limited = any("memory" in _limits(each) for each in (spec, pod["spec"]))
+        cause, last_exit = cause_of(ended, probes=probes, killed_by=by, has_memory_limit=limited)
     blocked = waits_for(waiting, has_ended=has_ended or ended is not None) if waiting else None
     if blocked is not None:
         cause = blocked[0]
@@ -218,10 +223,11 @@ def _container_answer(
     decision = None
     if shown and cause is not Cause.PROBE:
         decision = _decided(planned, container, code, setting, is_lost=is_lost).decision
-    counts = status is not None and blocked is None and decision is Decision.RESTART and not is_lost
-    counted_s = curve.delay_s(status.restart_count + 1) if status is not None and counts else None
+    counts = not over and blocked is None and decision is Decision.RESTART and not is_lost
+    started, finished = (time_of(ended.get(field)) if ended else None for field in ("startedAt", "finishedAt"))
+    is_reset = bool(started and finished and finished - started > timedelta(seconds=RESET_AFTER_S))
+    counted_s = curve.delay_s(1 if is_reset else status.restart_count + 1) if status and counts else None
     due_s = counted_s if delay_s is None else delay_s
-    finished = time_of(ended.get("finishedAt")) if ended else None
     earliest = latest = None
     if not over and due_s is not None and finished is not None and finished.year <= _LAST_YEAR:
         beside = probes or len(planned.containers) > 1
@@ -247,7 +253,7 @@ def _container_answer(
         earliest=earliest,
         latest=latest,
         exits=tuple(_exits(planned, container, setting, probes=probes)),
-        looks_like_liveness_spiral=killed and bool(spec.get("livenessProbe")) and _has_cpu_limit(spec),
+        looks_like_liveness_spiral=killed and bool(spec.get("livenessProbe")) and "cpu" in _limits(spec),
         findings=tuple(concerns_of(spec, pod["spec"], setting.version)),
         unknown_fields=unknown,
     )
@@ -275,6 +281,8 @@ def _state(
     finished: datetime | None,
     decision: Decision | None,
 ) -> str:
+    if read.status and read.status.reason == "NodeLost":
+        return "its node does not answer (NodeLost): what its status says is old"
     if status is None:
         phase = f" of it (its pod is {read.status.phase})" if read.status and read.status.phase else ""
         return f"no status{phase}: this is what the spec alone says"
@@ -338,8 +346,9 @@ def _step(delay_s: float | None, curve: Curve, *, known: bool) -> str:
     return f"{delay_s:g} s is no delay of {configured}: the kubelet has another maximum or initial delay"
 
 
-def _has_cpu_limit(spec: Json) -> bool:
-    return "cpu" in ((spec.get("resources") or {}).get("limits") or {})
+def _limits(spec: Json) -> Json:
+    """Of a container, or of a pod as a whole."""
+    return (spec.get("resources") or {}).get("limits") or {}
 
 
 def _name(pod: Json) -> str:

@@ -41,9 +41,11 @@ _START = frozenset(
     }
 )
 _NO_START = frozenset({"StartError", "ContainerCannotRun"})
-_HOOKS = frozenset({"PostStartHookError"})
+HOOKS = frozenset({"PostStartHookError"})
 LOST = "ContainerStatusUnknown"
 """The reason of an end that the runtime has no record of."""
+_NOT_SEEN = "Unknown"
+"""containerd's reason, beside 255, of an end that it did not see: internal/cri/server/helpers.go@v2.1."""
 _BY_PROBE = ("failed liveness probe", "failed startup probe")
 
 
@@ -53,43 +55,46 @@ def waits_for(waiting: Json, *, has_ended: bool) -> tuple[Cause, str] | None:
     `has_ended`: an instance of it has. Without one the kubelet counts no attempt: kuberuntime_manager.go doBackOff.
     """
     reason = str(waiting.get("reason") or "")
+    lengthens = "each failed attempt lengthens the delay as a crash does"
     if reason in _NOT_PULLED:
-        return (
-            Cause.IMAGE,
-            f"it waits for its image ({reason}), which is not pulled; the kubelet looks again every 10 to 15 s",
-        )
+        then = lengthens if has_ended else "the kubelet looks again every 10 to 15 s"
+        return Cause.IMAGE, f"it waits for its image ({reason}), which is not pulled; {then}"
     if reason in _IMAGE:
-        return (
-            Cause.IMAGE,
-            f"it waits for its image ({reason}), which has a backoff of its own; the restart curve does not apply",
-        )
-    if reason in _HOOKS:
+        beside = f"beside that, {lengthens}" if has_ended else "the restart curve does not apply"
+        return Cause.IMAGE, f"it waits for its image ({reason}), which has a backoff of its own; {beside}"
+    if reason in HOOKS:
         return Cause.HOOK, f"its postStart hook failed ({reason})"
     if reason in _START:
-        counts = (
-            "each failed attempt lengthens the delay as a crash does"
-            if has_ended
-            else "it has never run, so no delay counts, and the kubelet tries again every 10 to 15 s"
-        )
-        return Cause.START, f"it could not be started ({reason}); {counts}"
+        never_ran = "it has never run, so no delay counts, and the kubelet tries again every 10 to 15 s"
+        return Cause.START, f"it could not be started ({reason}); {lengthens if has_ended else never_ran}"
     return None
 
 
-def cause_of(ended: Json, *, probes: bool, killed_by: str) -> tuple[Cause, str]:
+def cause_of(ended: Json, *, probes: bool, killed_by: str, has_memory_limit: bool = True) -> tuple[Cause, str]:
     """Of a terminated state. `probes`: a liveness or startup probe is declared; `killed_by`: an Event's word about a kill."""
     code, reason = int(ended.get("exitCode") or 0), str(ended.get("reason") or "")
     if reason == "OOMKilled":
-        return Cause.MEMORY, f"exit code {code}: the kernel killed it, as it exceeded its memory limit (OOMKilled)"
+        ran_out = (
+            "it exceeded its memory limit" if has_memory_limit else "memory of its node ran out; it has no memory limit"
+        )
+        return Cause.MEMORY, f"exit code {code}: the kernel killed it, as {ran_out} (OOMKilled)"
     if reason in _NO_START:
         return Cause.START, f"exit code {code}: the runtime could not start it ({reason})"
     if reason == "RestartingAllContainers":
         return Cause.RULE, "a rule RestartAllContainers of its pod removed it; how it ended is in no status"
-    if reason in _HOOKS or killed_by == "hook":
+    if reason in HOOKS or killed_by == "hook":
         return Cause.HOOK, f"exit code {code}: the kubelet killed it, as its postStart hook failed"
     if killed_by:
         return Cause.PROBE, f"exit code {code}: the kubelet killed it ({killed_by})"
     if reason == LOST:
         return Cause.NONE, f"its kubelet lost it, and does not know how it ended ({reason}; {code} is no exit code)"
+    if reason == _NOT_SEEN:
+        return (
+            Cause.NONE,
+            f"its runtime was away, as while a node restarts, and did not see it end ({reason}; {code} is no exit code)",
+        )
+    if code < 0:
+        return Cause.EXIT, f"exit code {code}: it ended with the status 0x{code & 0xFFFFFFFF:08X} of Windows"
     number = int(ended.get("signal") or 0) or (code - 128 if 128 < code <= 128 + max(Signals) else 0)
     if not number:
         return Cause.EXIT, f"exit code {code}: it exited by itself"

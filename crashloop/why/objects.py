@@ -131,8 +131,12 @@ _IN_CORE = {"regarding": "involvedObject", "note": "message", "deprecatedLastTim
 
 
 def _templates(workload: Json) -> Iterator[Json]:
+    """The pod templates of an object, each as a pod without a status."""
     namespace = _mapping(workload.get("metadata")).get("namespace", "")
     for name, pod in pods_in(workload):
+        if isinstance(pod.get("status"), dict):  # a pod inside an object of a tool
+            yield pod
+            continue
         about = {"name": name.partition("/")[2], "namespace": namespace}
         yield {"kind": workload.get("kind"), "metadata": about, "spec": pod["spec"]}
 

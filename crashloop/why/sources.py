@@ -111,7 +111,8 @@ def _pods_of(api: KubeApi, place: str, name: str) -> list[Json]:
     *_, namespace, resource = place.split("/")
     workload = api.call(f"read {resource} {name}", "GET", f"/apis/{place}/{quote(name)}")
     selector = ",".join(_requirements(at(workload, "spec", "selector")))
-    return (_selected(api, selector, namespace) if selector else []) or list(evidence_of([workload]).pods)
+    templates = [each for each in evidence_of([workload]).pods if each.get("status") is None]
+    return (_selected(api, selector, namespace) if selector else []) or templates
 
 
 def _selected(api: KubeApi, selector: str, namespace: str) -> list[Json]:

@@ -1,6 +1,7 @@
 """`crashloop alerts`, with Prometheus' own promtool."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,13 @@ def test_a_false_alarm_is_a_failure(loop_at: Any, tmp_path: Path) -> None:
     assert "A b fires for" in done.stderr
 
 
+def test_an_alert_that_names_no_pod_is_not_counted_in_pods(loop_at: Any, tmp_path: Path) -> None:
+    file = rules(tmp_path, "sum(kube_pod_info) > 0")
+    arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert answer(*arguments)["of_no_pod"] == ["A b"]
+    assert "A b fires while 100 healthy rollouts go on, and names no pod." in alerts(*arguments).stdout
+
+
 def test_series_have_the_labels_that_the_alert_asks_for(loop_at: Any, tmp_path: Path) -> None:
     file = rules(tmp_path, 'kube_pod_info{cluster="prod", namespace="shop"} == 1')
     arguments = (file, loop_at("30s"), "--phases", "1", "--for", "10m")
@@ -131,6 +139,28 @@ def test_alerts_that_fire_together_are_told_apart(loop_at: Any, tmp_path: Path) 
     assert [(each["alert"], each["fired"]) for each in rows] == [('One "{}\\', 2), ("Two", 2), ("Late", 2)]
     assert (found["healthy"]["Two"], found["healthy"][rows[0]["alert"]]) == (100, 100)
     assert rows[0]["first_s"][0] < rows[2]["first_s"][0]
+
+
+def test_a_name_that_a_terminal_obeys_is_spelled_out(loop_at: Any, tmp_path: Path) -> None:
+    text = {"groups": [{"name": "g", "rules": [{"alert": "[red]\x1b[1m", "expr": "kube_pod_info"}]}]}
+    (tmp_path / "rules.yaml").write_text(json.dumps(text))
+    done = alerts(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert (done.exit_code, "\x1b[1m" in done.output) == (0, False)
+    assert "[red]\\x1b[1m fires for 100 of 100 healthy rollouts" in done.output
+
+
+def test_a_pod_of_a_loop_has_an_owner_as_those_of_users_have(loop_at: Any, tmp_path: Path) -> None:
+    joined = 'kube_pod_info * on(namespace, pod) group_left(owner_name) kube_pod_owner{owner_kind="ReplicaSet"}'
+    found = answer(rules(tmp_path, joined), loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert found["rows"][0]["fired"] == 1
+
+
+def test_a_field_that_the_operator_keeps_from_prometheus_is_no_fault(loop_at: Any, tmp_path: Path) -> None:
+    group = {"name": "g", "partial_response_strategy": "warn", "rules": [{"alert": "A", "expr": "kube_pod_info"}]}
+    found = {"kind": "PrometheusRule", "spec": {"groups": [group]}}
+    (tmp_path / "rules.yaml").write_text(json.dumps(found))
+    (row,) = answer(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")["rows"]
+    assert row["fired"] == 1
 
 
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
@@ -163,6 +193,8 @@ def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
     assert isinstance(done.exception, UsageError)
     assert str(path) in str(done.exception)
     assert said in str(done.exception)
+    if "cannot be read" not in str(done.exception) and "no rule" not in said:
+        assert re.search(r": Prometheus [0-9.]+ refuses them: ", str(done.exception))
 
 
 def test_rules_that_cannot_be_evaluated_on_these_series_are_named(loop_at: Any, tmp_path: Path) -> None:

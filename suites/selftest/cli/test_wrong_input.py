@@ -278,6 +278,11 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
             "a maximum of 2 s on Kubernetes 1.34.0: kubelets before 1.35 look every 10 to 15 s, however short the delay.",
         ),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
+        (
+            ("explain", "cap"),
+            "cap: the catalogue has no such requirement.\n`crashloop list --topic CAP` shows that topic.",
+        ),
+        (("predict", "--costs", "/dev/null"), "costs /dev/null: it is empty or cut off."),
         (("manifests", "../pyproject.toml"), "manifest '../pyproject.toml': there is none of that name."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -405,12 +410,16 @@ def test_a_run_whose_files_have_no_end_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.json")
     for command in (("report", "--again"), ("report",), ("compare", "--by=version")):
         assert refusal(*command, str(tmp_path)).startswith(f"run directory {tmp_path}: run.json is no regular file.")
-    (tmp_path / "run.json").unlink()
-    (tmp_path / "history").mkdir()
-    (tmp_path / "history" / "pod.jsonl").symlink_to("/dev/zero")
-    assert refusal("report", "--again", str(tmp_path)).startswith(
-        f"run directory {tmp_path}: history/pod.jsonl is no regular file."
+    example_run(tmp_path / "run")
+    (tmp_path / "run" / "pod.jsonl").symlink_to("/dev/zero")
+    assert refusal("report", "--again", str(tmp_path / "run")).startswith(
+        f"run directory {tmp_path / 'run'}: pod.jsonl is no regular file."
     )
+
+
+def test_a_folder_that_is_no_run_is_not_walked_through(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "other.json")
+    assert refusal("report", str(tmp_path)).startswith(f"run directory {tmp_path}: run.json cannot be read")
 
 
 def test_a_file_whose_name_is_no_text_is_named_in_json(tmp_path: Path) -> None:
@@ -443,6 +452,19 @@ def test_a_version_in_the_environment_is_named_with_its_variable() -> None:
     done = ended("status", CRASHLOOP_KUBERNETES_VERSION="9")
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.startswith("crashloop: CRASHLOOP_KUBERNETES_VERSION: Kubernetes version '9': expected")
+
+
+@pytest.mark.parametrize("command", [["why"], ["profile", "check"]], ids=" ".join)
+def test_a_name_that_no_file_can_have_is_wrong_usage(command: list[str]) -> None:
+    done = ended(*command, f"./{'a' * 300}.yaml")
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("crashloop: File name too long: aaa")
+
+
+@pytest.mark.parametrize("group", ["kind", "profile"])
+def test_a_group_without_its_command_says_what_is_missing(group: str) -> None:
+    done = ended(group)
+    assert (done.returncode, "crashloop: Missing command.\n" in done.stderr) == (ExitCode.USAGE, True)
 
 
 @pytest.mark.parametrize("command", ["why", "report", "compare", "alerts", "profile check", "export"])

@@ -1,6 +1,8 @@
 """An API server is shown what kubectl would show it, along the way that kubectl would take (client-go 0.37.1)."""
 
 import json
+import re
+from base64 import encodebytes
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -55,13 +57,13 @@ def test_who_impersonates_acts_as_the_other_with_all_groups_uid_and_extra(peer: 
         "as": "alice",
         "as-groups": ["dev", "ops"],
         "as-uid": "7",
-        "as-user-extra": {"example.org/a%b": ["x", "y"]},
+        "as-user-extra": {"example.org/a%b": ["x", "z"]},
     }
     extra = "impersonate-extra-example.org%2fa%25b"
     assert shown(peer, document(peer, user))["headers"] == [
         TOKEN,
         [extra, "x"],
-        [extra, "y"],
+        [extra, "z"],
         ["impersonate-group", "dev"],
         ["impersonate-group", "ops"],
         ["impersonate-uid", "7"],
@@ -217,9 +219,17 @@ def test_certificates_names_and_path_prefixes_are_those_of_the_file(peer: TlsPee
         shown(peer, document(peer, tls_server_name="other"))
 
 
-def test_a_server_that_is_no_address_is_named(peer: TlsPeer) -> None:
-    with pytest.raises(UsageError, match=r"server 'https://a:b' is no address\."):
-        shown(peer, document(peer, server="https://a:b"))
+def test_an_authority_may_be_folded_and_an_address_may_have_a_query(peer: TlsPeer) -> None:
+    folded = encodebytes((peer.folder / "ca.crt").read_bytes()).decode()
+    server = f"https://127.0.0.1:{peer.port}?context=c#top"
+    given = document(peer, server=server, certificate_authority=None, certificate_authority_data=folded)
+    assert shown(peer, given)["headers"] == [TOKEN]
+
+
+@pytest.mark.parametrize("server", ["https://a:b", "https://${API}:6443", "https://{{ .Host }}"])
+def test_a_server_that_is_no_address_is_named(peer: TlsPeer, server: str) -> None:
+    with pytest.raises(UsageError, match=f"server {re.escape(repr(server))} is no address."):
+        shown(peer, document(peer, server=server))
 
 
 def test_a_file_with_a_current_context_only_and_an_empty_one_are_merged(peer: TlsPeer, tmp_path: Path) -> None:

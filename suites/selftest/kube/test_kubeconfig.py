@@ -222,8 +222,12 @@ def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path)
         ("", {"command": ""}, "has no command."),
         ("", {"interactiveMode": "Always"}, "has to ask a person (interactiveMode Always), and there is no terminal."),
         ("", {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "has apiVersion 'client.authentication.k8s.io/v1alpha1'"),
+        ("", {"interactiveMode": "Sometimes"}, "has interactiveMode 'Sometimes'; expected one of Never, IfAvailable, Always."),
+        ("", {"interactiveMode": None}, "has interactiveMode None; expected one of"),
+        ("print('{\"kind\": \"Token\", \"status\": {\"token\": \"t\"}}')", {}, "printed no ExecCredential (Token)."),
     ],
-    ids=["missing", "fails", "prints other", "prints nothing", "never ends", "speaks otherwise", "nameless", "asks", "old"],
+    ids=["missing", "fails", "prints other", "prints nothing", "never ends", "speaks otherwise", "nameless", "asks", "old",
+         "other mode", "no mode", "other kind"],
 )  # fmt: skip
 def test_a_plug_in_that_gives_no_credential_is_named(
     tmp_path: Path, script: str, fields: dict[str, Any], said: str
@@ -233,6 +237,44 @@ def test_a_plug_in_that_gives_no_credential_is_named(
         read_access(path)
     assert str(refused.value).startswith(f"kubeconfig {path}, context 'blue': its credential plug-in ")
     assert said in str(refused.value)
+
+
+def test_a_plug_in_of_the_older_version_needs_no_mode(tmp_path: Path) -> None:
+    path = plugin(
+        tmp_path, printing(token="t"), apiVersion="client.authentication.k8s.io/v1beta1", interactiveMode=None
+    )
+    assert read_access(path).headers() == {"Authorization": "Bearer t"}
+
+
+def test_a_credential_beside_a_plug_in_comes_before_it(tmp_path: Path) -> None:
+    path = Path(plugin(tmp_path, printing(token="asked")))
+    document = yaml.safe_load(path.read_text())
+    document["users"][0]["user"]["token"] = "given"
+    path.write_text(yaml.safe_dump(document))
+    assert read_access(str(path)).headers() == {"Authorization": "Bearer given"}
+    assert not (tmp_path / "starts").exists()
+
+
+@pytest.mark.parametrize("token", ["secret\n", "sec\x00ret"], ids=ascii)
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(tmp_path: Path, token: str) -> None:
+    with pytest.raises(UsageError, match="its user's token has a sign that no header can carry") as refused:
+        read_access(kubeconfig(tmp_path / "config", user={"token": token}))
+    assert "sec" not in str(refused.value).removeprefix(f"kubeconfig {tmp_path}")
+
+
+def test_a_file_of_a_token_that_is_empty_is_named(tmp_path: Path) -> None:
+    (tmp_path / "token").touch()
+    with pytest.raises(UsageError, match=r"token is empty; a token was expected\."):
+        read_access(kubeconfig(tmp_path / "config", user={"tokenFile": "token"}))
+
+
+def test_an_entry_that_is_there_twice_in_a_file_is_refused(tmp_path: Path) -> None:
+    path = Path(kubeconfig(tmp_path / "config", user={}))
+    document = yaml.safe_load(path.read_text())
+    document["users"] *= 2
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UsageError, match=r"cannot be used \(users: '.*' is there twice\)"):
+        read_context(str(path))
 
 
 def test_the_option_comes_before_the_variable_and_the_variable_before_the_home() -> None:

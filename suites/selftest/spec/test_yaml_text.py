@@ -31,7 +31,14 @@ def refused(text: str) -> str:
         ("1e3", 1000.0),
         ("1.5", 1.5),
         ("0x10", 16),
+        ("0XAF", 175),
+        ("-017", -15),
+        ("0o17", 15),
         ("017", 15),
+        ("0", 0),
+        ("y", True),
+        ("N", False),
+        ("<<", "<<"),
         ("1_000", 1000),
         ("yes", True),
         ("~", None),
@@ -75,6 +82,15 @@ def test_a_key_that_replaces_a_merged_one_is_given_once() -> None:
     assert documents(text, is_strict=True) == documents(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[package]\nname = 'x'\n", "a: b: c", "# T\n```\na: 1\n```\n", "a: 1\n}"],
+    ids=["toml", "colons", "fence", "brace"],
+)
+def test_another_language_is_not_called_cut_off(text: str) -> None:
+    assert "cut off" not in refused(text)
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[" * 50 + "\n"])
 def test_what_is_nested_too_deep_neither_ends_the_process_nor_has_a_traceback(opening: str) -> None:
     assert refused(opening * 100_000) == "it is nested deeper than 200 levels"
@@ -97,7 +113,7 @@ def test_mappings_that_merge_mappings_stay_as_small_as_their_keys() -> None:
     lines = ["a: &a {x: 1}"]
     lines += [f"{name}: &{name} {{<<: [{', '.join([f'*{one}'] * 9)}]}}" for one, name in pairwise(names)]
     assert documents("\n".join(lines)) == [{name: {"x": 1} for name in names}]
-    assert documents("a: &a {x: 1, y: 2}\nb: {x: 3, <<: *a}\n")[0]["b"] == {"x": 3, "y": 2}
+    assert documents("a: &a {x: 1, z: 2}\nb: {x: 3, <<: *a}\n")[0]["b"] == {"x": 3, "z": 2}
 
 
 def test_a_number_that_is_too_long_is_refused() -> None:

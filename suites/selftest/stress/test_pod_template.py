@@ -230,6 +230,40 @@ def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents
         ({"imagePullPolicy": "Sometimes"}, "imagePullPolicy is 'Sometimes'; valid are Always, IfNotPresent, Never"),
         ({"restartPolicyRules": [RULE]}, "restartPolicy is missing; restartPolicyRules need it beside them"),
         ({"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21}, "has 21 rules; 20 at most are valid"),
+        ({"resources": {"limits": {"hugepages-2Mi": "4Mi"}}}, "resources has hugepages without cpu or memory"),
+        (
+            {"resources": {"limits": {"hugepages-2Mi": "4Mi", "cpu": 1}, "requests": {"hugepages-2Mi": "2Mi"}}},
+            "and the limit 4Mi; the same as the limit is valid",
+        ),
+        ({"resources": {"claims": [{"name": "gpu"}]}}, "resources.claims[0].name is 'gpu'; spec.resourceClaims has no"),
+        (
+            {"securityContext": {"privileged": True, "allowPrivilegeEscalation": False}},
+            "securityContext.allowPrivilegeEscalation is false; beside privileged",
+        ),
+        ({"securityContext": {"runAsUser": -5}}, "securityContext.runAsUser is -5"),
+        ({"securityContext": {"seccompProfile": {"type": "Localhost"}}}, "seccompProfile.localhostProfile is missing"),
+        ({"env": [{"name": "A=B", "value": "x"}]}, "env[0].name is 'A=B'; printable ASCII without = is valid"),
+        (
+            {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.foo"}}}]},
+            "fieldRef.fieldPath is 'spec.foo', which is no field",
+        ),
+        ({"ports": [{"containerPort": 1, "name": "more-than-15-letters"}]}, "ports[0].name is 'more-than-15-letters'"),
+        ({"ports": [{"containerPort": 1, "protocol": "tcp"}]}, "ports[0].protocol is 'tcp'; valid are TCP, UDP, SCTP"),
+        ({"readinessProbe": {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}}, "this probe ends nothing"),
+        (
+            {"livenessProbe": {"httpGet": {"port": 1, "scheme": "http"}}},
+            "httpGet.scheme is 'http'; valid are HTTP, HTTPS",
+        ),
+        (
+            {"lifecycle": {"preStop": {"sleep": {"seconds": 100}}}},
+            "seconds is 100; 0 to the grace period, 30, is valid",
+        ),
+        ({"lifecycle": {"stopSignal": "SIGTERM"}}, "lifecycle.stopSignal needs spec.os.name"),
+        ({"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "X"}]}, "resizePolicy[0].restartPolicy is 'X'"),
+        (
+            {"volumeMounts": [{"name": "v", "mountPath": "/x:y"}]},
+            "mountPath is '/x:y'; a path without a colon is valid",
+        ),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value)[:50],
 )
@@ -240,6 +274,36 @@ def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made
 
 
 @pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"dnsPolicy": "None"}, "spec.dnsConfig.nameservers is missing"),
+        ({"hostPID": True, "shareProcessNamespace": True}, "spec.shareProcessNamespace is true beside hostPID"),
+        ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "spec.tolerations[0].value is 'x'"),
+        ({"tolerations": [{"key": "a", "operator": "In"}]}, "spec.tolerations[0].operator is 'In'"),
+        ({"volumes": [{"name": "D_x", "emptyDir": {}}]}, "spec.volumes[0].name is 'D_x'"),
+        (
+            {"volumes": [{"name": "d", "emptyDir": {}, "hostPath": {"path": "/"}}]},
+            "has emptyDir, hostPath; one of them",
+        ),
+        ({"volumes": [{"name": "d", "configMap": {"name": "c", "defaultMode": 644}}]}, "defaultMode is 644; 0 to 0777"),
+        (
+            {"initContainers": [{"name": "i", "image": "i:1", "livenessProbe": {"grpc": {"port": 1}}}]},
+            "spec.initContainers[0].livenessProbe is set; an init container may have it if its restartPolicy is Always",
+        ),
+    ],
+    ids=str,
+)
+def test_a_pod_that_the_api_server_refuses_is_refused_before_a_cluster_is_made(fields: Any, said: str) -> None:
+    assert said in " ".join(faults_of(template(spec() | fields)))
+
+
+def test_labels_that_no_object_can_have_are_refused() -> None:
+    labelled = PodTemplate(file="app.yaml", spec=spec(), labels={"a.b/c": "x", "bad label": "x", "v": "a b"})
+    first, second = faults_of(labelled)
+    assert (first[:32], second[:30]) == ("metadata.labels has 'bad label':", "metadata.labels has 'v': 'a b'")
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"resources": {"requests": {"memory": "1024Mi", "cpu": 0.5}, "limits": {"memory": "1Gi", "cpu": "5e-1"}}},
@@ -247,6 +311,10 @@ def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made
         {"livenessProbe": {"httpGet": {"port": "http"}, "successThreshold": 1}},
         {"lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
         {"resources": {"requests": {"cpu": None}, "limits": None}},
+        {"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}}},
+        {"env": [{"name": "a.b-c", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}}]},
+        {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"add": ["SYS_ADMIN"]}}},
+        {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}, "runAsUser": 0}},
     ],
     ids=str,
 )

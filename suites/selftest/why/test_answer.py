@@ -36,7 +36,7 @@ def pod(
     return {
         "kind": "Pod",
         "metadata": {"name": "p", "namespace": "ns", "uid": "u"},
-        "spec": {"nodeName": "n", "containers": [{"name": "app", "image": "app:1", **container}], **(spec or {})},
+        "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1", **container}], **(spec or {})},
         "status": {"containerStatuses": [status]},
     }
 
@@ -98,7 +98,16 @@ def test_a_stated_delay_has_a_place_on_the_curve(stated: str, curve: Curve | Non
         ({"code": 255}, (), Cause.EXIT, "exit code 255: it exited by itself"),
         ({"code": 192}, (), Cause.SIGNAL, "exit code 192: ended by SIGRTMAX"),
         ({"code": 193}, (), Cause.EXIT, "exit code 193: it exited by itself"),
-        ({"code": 137, "reason": "OOMKilled"}, (), Cause.MEMORY, "it exceeded its memory limit"),
+        (
+            {"code": 137, "reason": "OOMKilled", "resources": {"limits": {"memory": "1Gi"}}},
+            (),
+            Cause.MEMORY,
+            "it exceeded its memory limit",
+        ),
+        ({"code": 137, "reason": "OOMKilled"}, (), Cause.MEMORY, "memory of its node ran out; it has no memory limit"),
+        ({"code": 255, "reason": "Unknown"}, (), Cause.NONE, "its runtime was away"),
+        ({"code": -1073741819}, (), Cause.EXIT, "it ended with the status 0xC0000005 of Windows"),
+        ({"code": 137, "waiting": "PostStartHookError", "waits": "x"}, (), Cause.HOOK, "its postStart hook failed"),
         ({"code": 137, "livenessProbe": PROBE}, (), Cause.SIGNAL, "a kill by a probe looks the same"),
         (
             {"code": 137, "livenessProbe": PROBE},
@@ -197,6 +206,13 @@ def test_what_is_over_has_no_next_start(metadata: Json, status: Json, state: str
     over["status"] |= status
     found = answer(over)
     assert (found.state, found.earliest, found.latest) == (state, None, None)
+
+
+def test_what_is_over_has_no_delay_by_its_restart_count() -> None:
+    evicted = pod()
+    ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-11-25T10:00:00Z"}}
+    evicted["status"] = {"phase": "Failed", "reason": "Evicted", "containerStatuses": [{"name": "app", "state": ended}]}
+    assert answer(evicted).counted_s is None
 
 
 def test_a_container_without_a_status_has_that_of_its_pod() -> None:
@@ -302,11 +318,36 @@ def test_a_start_that_failed_lengthens_a_delay_only_after_an_end() -> None:
     assert "tries again every 10 to 15 s" in answer(new).state
 
 
-def test_an_image_that_is_not_pulled_has_no_backoff() -> None:
-    assert "has a backoff of its own" in answer(pod(waiting="ErrImagePull", waits="x")).state
-    assert answer(pod(waiting="InvalidImageName", waits="x")).state.endswith(
-        "not pulled; the kubelet looks again every 10 to 15 s"
-    )
+@pytest.mark.parametrize(
+    ("reason", "before", "after"),
+    [
+        ("ErrImagePull", "a backoff of its own; the restart curve does not apply", "a backoff of its own; beside that, each"),
+        ("InvalidImageName", "not pulled; the kubelet looks again every 10 to 15 s", "not pulled; each"),
+    ],
+)  # fmt: skip
+def test_an_image_that_fails_after_an_end_lengthens_the_delay(reason: str, before: str, after: str) -> None:
+    given = pod(waiting=reason, waits="x")
+    assert answer(given).state.endswith(f"{after} failed attempt lengthens the delay as a crash does")
+    given["status"]["containerStatuses"][0] |= {"restartCount": 0, "lastState": {}}
+    assert answer(given).state.endswith(before)
+
+
+def test_a_long_life_has_reset_the_delay_that_is_not_stated_yet() -> None:
+    given = ended(restarts=4)
+    assert answer(given).counted_s == 80.0
+    given["status"]["containerStatuses"][0]["state"]["terminated"]["startedAt"] = "2026-01-02T02:54:04Z"
+    assert answer(given).counted_s == 0.0
+
+
+def test_a_pod_that_has_run_and_has_no_status_of_a_container_says_nothing_of_its_end() -> None:
+    evicted = pod() | {"status": {"phase": "Failed", "reason": "Evicted"}}
+    assert answer(evicted).last_exit == "its pod has no status of it"
+
+
+def test_a_status_of_a_lost_node_is_old() -> None:
+    given = pod()
+    given["status"]["reason"] = "NodeLost"
+    assert answer(given).state == "its node does not answer (NodeLost): what its status says is old"
 
 
 def test_what_its_runtime_has_no_record_of_is_not_delayed() -> None:

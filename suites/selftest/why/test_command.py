@@ -17,7 +17,7 @@ from suites.selftest.kit.kube_peer import Peer, serving, status
 from suites.selftest.why.test_answer import pod
 from tools.schemas import schemas
 
-NODE = {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.2"}}}
+NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.2"}}}
 
 
 def why(*arguments: str, given: str | bytes | None = None) -> Result:
@@ -72,6 +72,20 @@ def test_pods_of_a_bare_list_or_a_table_are_read(given: str) -> None:
     assert found["pod"] == "ns/p"
 
 
+def test_a_pod_inside_an_object_of_a_tool_has_its_status() -> None:
+    (found,) = containers(why("-", "--json", given=json.dumps({"pods": [pod()]})))
+    assert (found["pod"], found["delay_s"]) == ("ns/p", 40.0)
+
+
+def test_containers_that_an_operator_adds_to_its_pods_are_no_pod() -> None:
+    added = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "Prometheus",
+        "spec": {"containers": [{"name": "prometheus"}]},
+    }
+    assert "no pod in it (Prometheus)" in str(why("-", given=json.dumps(added)).exception)
+
+
 def test_a_delay_of_more_than_a_century_has_a_next_start() -> None:
     seen = pod()
     waiting = seen["status"]["containerStatuses"][0]["state"]["waiting"]
@@ -92,7 +106,7 @@ def test_two_clusters_in_one_folder_are_told_apart_from_one(tmp_path: Path) -> N
         (tmp_path / cluster / "pods-and-nodes.json").write_text(json.dumps({"kind": "List", "items": [node, pod()]}))
     done = why(str(tmp_path))
     assert isinstance(done.exception, UsageError)
-    assert str(done.exception).startswith("node n: it is there twice, with kubelets v1.34.1 and v1.37.1: two clusters")
+    assert str(done.exception).startswith("node n1: it is there twice, with kubelets v1.34.1 and v1.37.1: two clusters")
 
 
 def test_a_node_that_is_there_twice_and_once_without_a_version_is_one() -> None:
@@ -121,7 +135,7 @@ def test_pods_of_kubelets_that_are_too_old_hide_no_others() -> None:
     done = why("-", given=json.dumps({"kind": "List", "items": [NODE, of_old, old, pod()]}))
     assert done.exit_code == 0
     assert "pod default/old: its kubelet, 1.28.3, is older" in done.stderr
-    assert "ns/p, container app on n, kubelet 1.36.2" in done.stdout
+    assert "ns/p, container app on n1, kubelet 1.36.2" in done.stdout
     assert "is older" in str(why("-", given=json.dumps({"kind": "List", "items": [of_old, old]})).exception)
 
 
@@ -137,7 +151,7 @@ def test_a_misspelt_field_stands_in_the_answer() -> None:
             "v1.39.0",
             "curve       10 s, doubled up to 300 s: the default of 1.37, the newest release that is known here;",
         ),
-        ("weird", "node n: its kubelet has no version (Kubernetes version 'weird': expected"),
+        ("weird", "node n1: its kubelet has no version (Kubernetes version 'weird': expected"),
     ],
 )
 def test_a_kubelet_of_another_time_is_named(version: str, said: str) -> None:
@@ -161,7 +175,7 @@ def test_a_name_that_a_folder_has_too_is_that_of_a_pod_beside_options_of_a_clust
     with serving(Peer([pod(), NODE], [[]]), tmp_path) as kubeconfig:
         done = why("p", "-n", "ns", "--kubeconfig", kubeconfig)
         refused = why("./p", "-n", "ns", "--kubeconfig", kubeconfig)
-    assert "ns/p, container app on n" in done.output
+    assert "ns/p, container app on n1" in done.output
     assert str(refused.exception) == "--namespace: ./p is read as it is, without a cluster."
     assert "give --namespace" in str(why("p").exception)
 
@@ -210,8 +224,18 @@ def test_a_pod_of_a_cluster_is_read_with_get_alone(tmp_path: Path) -> None:
     with serving(Peer([pod(), NODE], [[]]), tmp_path) as kubeconfig:
         done = why("p", "--namespace", "ns", "--kubeconfig", kubeconfig)
     assert done.exit_code == 0, done.output
-    assert "ns/p, container app on n, kubelet 1.36.2: 4 restarts" in done.output
+    assert "ns/p, container app on n1, kubelet 1.36.2: 4 restarts" in done.output
     assert "delay       40 s, as the kubelet states" in done.output
+
+
+def test_a_pod_is_looked_for_in_the_namespace_of_the_context(tmp_path: Path) -> None:
+    with serving(Peer([status(404, "NotFound")] * 2, [[]]), tmp_path) as kubeconfig:
+        assert "no such object in namespace default" in str(why("p", "--kubeconfig", kubeconfig).exception)
+        file = Path(kubeconfig)
+        document = yaml.safe_load(file.read_text())
+        document["contexts"][0]["context"]["namespace"] = "shop"
+        file.write_text(yaml.safe_dump(document))
+        assert "no such object in namespace shop" in str(why("p", "--kubeconfig", kubeconfig).exception)
 
 
 def test_a_pod_that_is_gone_is_named(tmp_path: Path) -> None:
