@@ -118,7 +118,15 @@ def check_restart_all_grace(case: Case, seen: Seen) -> Iterator[Finding]:
                 yield fail_unless(excuse(case, window_ns, 0.0, took_s - ENDED_WITHIN_S), sentence, *lines)
 
 
-@checker("term-first", Need("ended", 1, "end", "of what exits on SIGTERM", is_shown=False))
+@checker(
+    "term-first",
+    Need("ended", 1, "end", "of what exits on SIGTERM", is_shown=False),
+    about=lambda scenario: (
+        scenario.is_disturbed
+        or scenario.pod.restarts_all
+        or any(each.killing_probes or each.post_start for each in scenario.pod.containers)
+    ),
+)
 def check_term_first(case: Case, seen: Seen) -> Iterator[Finding]:
     """What exits on SIGTERM MUST NOT be ended by SIGKILL: it gets SIGTERM, and two seconds to end by itself."""
     for life in lives(case):

@@ -88,6 +88,8 @@ def _killed_early(case: Case, life: Life) -> Iterator[Finding]:
         return
     if leaves is None and case.scenario.pod.active_deadline_s is not None:
         return  # no status with a startTime came, so nothing shows when its deadline passed
+    if any(_most_failures(instance, each) >= each.failure_threshold for each in spec.killing_probes):
+        return  # a kubelet that has restarted asks a startup probe anew that has succeeded before
     worst = max(spec.killing_probes, key=lambda each: _most_failures(instance, each))
     failures = _most_failures(instance, worst)
     lines = (*instance.lines[:1], instance.exit.line)

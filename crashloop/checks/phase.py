@@ -298,7 +298,11 @@ def _last_phase(case: Case, pod: PodHistory) -> Iterator[Finding]:
         )
         spots = (blind_spot(case, pod, each, each[-1].exit_ns or 0, last.t_ns) for each in instances.values())
         doubt = next((f"An instance could have gone unseen: {blind}" for blind in spots if blind), None)
-        yield fail_unless(doubt, sentence, last.line)
+        gone_ns = case.recording.end_ns if pod.deleted is None else pod.deleted.utc_ns or case.recording.end_ns
+        is_lost = lost_watch(case, last.t_ns, gone_ns) is not None
+        yield fail_unless(
+            doubt or ("A later status may have been lost with the watch" if is_lost else None), sentence, last.line
+        )
 
 
 @checker(

@@ -359,5 +359,4 @@ def test_nothing_starts_again_while_a_pod_ends() -> Scenario:
 @requirement("OVH-24")
 def test_whatever_ends_a_container_sends_it_sigterm_first() -> Iterator[Scenario]:
     yield KILLED_AFTER_STARTING
-    yield EVERY_KIND
     yield IN_A_STATIC_POD

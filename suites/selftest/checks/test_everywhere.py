@@ -15,7 +15,7 @@ from suites.selftest.kit.histories import History
 CATALOGUE = load_requirements()
 OTHER: PodScenario = renamed(CRASHING, "other")
 OF_OTHER_PODS = {
-    *("OVH-2", "OVH-23", "PROBE-25", "PROBE-36", "PROBE-38", "PROBE-40", "PROBE-41"),
+    *("OVH-2", "OVH-23", "OVH-24", "PROBE-25", "PROBE-36", "PROBE-38", "PROBE-40", "PROBE-41"),
     *("RAC-6", "RAC-11", "RAC-19"),
 }
 """Requirements about pods that are deleted, whose kubelet restarts, with probes or hooks, or with RestartAllContainers."""

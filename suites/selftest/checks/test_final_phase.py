@@ -62,3 +62,8 @@ def test_another_phase_is_inconclusive_where_a_later_life_could_have_gone_unseen
     made = history("Running").gap(Channel.RUNTIME, 7.1, 19).gap(Channel.JOURNAL, 7.1, 19)
     (finding,) = told(checked("final-phase", made))
     assert finding.startswith("INCONCLUSIVE: the last phase of the deleted pod was Running")
+
+
+def test_another_phase_is_inconclusive_where_a_later_status_may_have_been_lost_with_the_watch() -> None:
+    (finding,) = told(checked("final-phase", history("Running").gap(Channel.API, 7.3, 7.4)))
+    assert finding.startswith("INCONCLUSIVE: the last phase of the deleted pod was Running")

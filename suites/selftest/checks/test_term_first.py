@@ -18,7 +18,7 @@ TRIALS = [each for each in trials() if each.requirement.id == "OVH-24"]
 
 def ended(exit_s: float, code: int = KILLED, *, spoke_s: float = 1.0) -> History:
     """A container that starts at 1 s, and when its program speaks and somebody ends it."""
-    history = History(scenario(app())).lives("app", (1.0, exit_s, code), journal=False)
+    history = History(scenario(app(probes=(Probe(),)))).lives("app", (1.0, exit_s, code), journal=False)
     return history.journal(spoke_s, Kind.STARTED, "app", 0).ends(60)
 
 
@@ -41,13 +41,17 @@ def test_a_program_that_had_no_handler_yet_hears_no_sigterm() -> None:
 
 
 def test_a_program_that_got_no_cpu_for_its_grace_period_is_open() -> None:
-    history = History(scenario(app())).lives("app", (1.0, 30.0, KILLED)).stall(28.0, 2.0).ends(60)
+    history = History(scenario(app(probes=(Probe(),)))).lives("app", (1.0, 30.0, KILLED)).stall(28.0, 2.0).ends(60)
     (finding,) = told(checked("term-first", history))
     assert finding.startswith('INCONCLUSIVE: instance 0 of "app" was ended by SIGKILL ')
 
 
 def test_what_ends_itself_by_sigkill_or_ignores_sigterm_is_not_judged() -> None:
-    own = History(scenario(app(exits_with(KILLED)))).lives("app", (1.0, 2.0, KILLED), (2.1, None, 0)).ends(60)
+    own = (
+        History(scenario(app(exits_with(KILLED), probes=(Probe(),))))
+        .lives("app", (1.0, 2.0, KILLED), (2.1, None, 0))
+        .ends(60)
+    )
     stubborn = History(scenario(app(probes=(Probe(pattern="FFF"),), exit_code_on_term=KILLED)))
     for history in (own, stubborn.lives("app", (1.0, 30.0, KILLED)).ends(60)):
         assert told(checked("term-first", history)) == [
