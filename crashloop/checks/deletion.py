@@ -32,7 +32,9 @@ SIGNALLED_WITHIN_S = 10.0
     Need("deleted", 1, "deleted pod", is_shown=False),
     watch="the end of a pod",
     holds=Holds.EVERY_POD,
-    about=lambda scenario: any(each.action == InterventionKind.DELETE_POD for each in scenario.interventions),
+    about=lambda scenario: any(
+        each.action in (InterventionKind.DELETE_POD, InterventionKind.RECREATE_POD) for each in scenario.interventions
+    ),
 )
 def check_gone(case: Case, seen: Seen) -> Iterator[Finding]:
     """A pod that is deleted MUST be gone soon after the end of its containers, which MUST end soon and not begin again.

@@ -120,7 +120,7 @@ def check_restart_all_grace(case: Case, seen: Seen) -> Iterator[Finding]:
 
 @checker(
     "term-first",
-    Need("ended", 1, "end", "of what exits on SIGTERM", is_shown=False),
+    Need("ended", 1, "end", "of a container that exits on SIGTERM", is_shown=False),
     about=lambda scenario: (
         scenario.is_disturbed
         or scenario.pod.restarts_all

@@ -55,7 +55,7 @@ def test_what_ends_itself_by_sigkill_or_ignores_sigterm_is_not_judged() -> None:
     stubborn = History(scenario(app(probes=(Probe(pattern="FFF"),), exit_code_on_term=KILLED)))
     for history in (own, stubborn.lives("app", (1.0, 30.0, KILLED)).ends(60)):
         assert told(checked("term-first", history)) == [
-            "INCONCLUSIVE: 0 ends of what exits on SIGTERM seen, 1 needed: the scenario was complete."
+            "INCONCLUSIVE: 0 ends of a container that exits on SIGTERM seen, 1 needed: the scenario was complete."
         ]
 
 
