@@ -66,6 +66,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """CPU time that starting and ending a process takes."""
     cpu_pressure: str
     """Text of /proc/pressure/cpu; empty if the kernel has none."""
+    security_modules: str
+    """Names of the kernel's security modules, with commas; empty if it does not show them."""
+    selinux_enforces: bool
     forward_policy: str
     """Policy of the host's FORWARD chain; empty if it cannot be read."""
     docker: DockerFacts
@@ -82,7 +85,9 @@ def examine(settings: Settings | None = None) -> Report:
             host=host_facts(state_dir, paths.cache_dir),
             kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
             process_start_s=process_start().cpu_s,
-            cpu_pressure=_pressure_text(Path("/proc/pressure/cpu")),
+            cpu_pressure=_text_of(Path("/proc/pressure/cpu")),
+            security_modules=_text_of(Path("/sys/kernel/security/lsm")).strip(),
+            selinux_enforces=_text_of(Path("/sys/fs/selinux/enforce")).strip() == "1",
             forward_policy=_forward_policy(),
             docker=docker_facts(),
             clusters=_clusters(state_dir),
@@ -90,10 +95,10 @@ def examine(settings: Settings | None = None) -> Report:
     )
 
 
-def _pressure_text(file: Path) -> str:
+def _text_of(file: Path) -> str:
     try:
         return file.read_text()
-    except OSError:  # no such file, or a kernel that was started with psi=0
+    except OSError:  # no such file, or a kernel that was started without what it shows
         return ""
 
 
@@ -168,6 +173,15 @@ def _circumstances(findings: Findings) -> Iterator[HostRow]:
     few = "Verdicts on delays are more reliable with 2 cores or more." if host.cores < 2 else ""
     yield HostRow(name="cores", state="warn" if few else "ok", value=str(host.cores), advice=few)
     yield _pressure(findings.cpu_pressure)
+    if findings.selinux_enforces:
+        yield HostRow(
+            name="security modules",
+            state="warn",
+            value="SELinux enforces",
+            advice="No run on such a host was seen. If containers do not start, try `setenforce 0` for the time of a run.",
+        )
+    elif findings.security_modules:
+        yield HostRow(name="security modules", value=findings.security_modules)
     if findings.forward_policy == "DROP":
         yield HostRow(
             name="forwarding",

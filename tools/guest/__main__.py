@@ -60,7 +60,7 @@ def main() -> int:
             shutil.copy(arguments.script, share / OWN.name)
         (share / "only").write_text(" ".join(step.name for step in steps))
         with progress.step(f"guest: {', '.join(step.name for step in steps)}"):
-            _run(
+            run_guest(
                 program,
                 image,
                 {"checkout": CHECKOUT, "cache": cache, "share": share},
@@ -80,7 +80,7 @@ def main() -> int:
     return ExitCode.FAIL if wrong else ExitCode.OK
 
 
-def _run(program: Path, image: Path, folders: dict[str, Path], steps_s: float) -> None:
+def run_guest(program: Path, image: Path, folders: dict[str, Path], steps_s: float) -> None:
     """Boot, and wait for the guest to power itself off. Raises ClusterError with the console's last lines if it does not."""
     share = folders["share"]
     console = share / "console.log"

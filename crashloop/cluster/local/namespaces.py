@@ -10,6 +10,7 @@ are fewer than the host's below taskset.
 import ctypes
 import errno
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv4Network
@@ -30,7 +31,8 @@ _NODE_LINK = "eth0"
 _UPLINK = "host"
 _BRIDGE_MAC = "02:63:6c:00:00:01"
 """Fixed: by default a bridge takes the lowest address of its ports, and loses its neighbours when that port is removed."""
-_CLONE_NEWNET = 0x40000000
+_CLONE_NEWNET, _CLONE_NEWNS = 0x40000000, 0x20000
+_MS_REC, _MS_SLAVE = 0x4000, 0x80000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 OWN_FOLDERS = ("/run", "/var/log", *HOST_FOLDERS)
@@ -55,19 +57,24 @@ _SHOW_OWN_FILES = (
 """containerd copies the first two into every sandbox, a kubelet reads the third. A small host has none, and systemd-resolved's
 file is a link to one below /run."""
 
-HOLDER = (
-    "unshare",
-    "--net",
-    "--mount",
-    "--propagation=slave",
-    "--",
-    "sh",
-    "-ec",
+_UNSHARED = (
+    sys.executable,
+    "-Ic",
+    "import ctypes, os, sys\n"
+    "libc = ctypes.CDLL(None, use_errno=True)\n"
+    f"if libc.unshare({_CLONE_NEWNET | _CLONE_NEWNS}) or libc.mount(None, b'/', None, {_MS_REC | _MS_SLAVE}, None):\n"
+    "    sys.exit(os.strerror(ctypes.get_errno()))\n"
+    "os.execvp(sys.argv[1], sys.argv[1:])",
+)
+"""unshare(1) --net --mount --propagation=slave, by system calls: an AppArmor profile of distributions (unshare-userns-restrict)
+denies mounts to what that program runs, also to root."""
+HOLDER_SCRIPT = (
     f"for folder in {' '.join(OWN_FOLDERS)}; do "
     "mkdir -p $folder; mount -t tmpfs -o mode=755 crashloop $folder; done; "
     f"{_SHOW_OWN_CPUS}; {_SHOW_OWN_FILES}; "
-    "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity",
+    "echo 1 >/proc/sys/net/ipv4/ip_forward; echo ready; exec sleep infinity"
 )
+HOLDER = (*_UNSHARED, "sh", "-ec", HOLDER_SCRIPT)
 """Argument vector of a holder; it prints `ready` once its namespaces are made."""
 
 

@@ -40,7 +40,6 @@ from crashloop.processors import available_processors
 
 TOOLS = {
     "nsenter": "util-linux",
-    "unshare": "util-linux",
     "mount": "mount",
     "umount": "mount",
     "taskset": "util-linux",
@@ -250,7 +249,7 @@ _REMEDIES = {
     "No space left": "a limit on namespaces is 0: raise user.max_net_namespaces and user.max_mnt_namespaces with sysctl.",
     "cannot be made": "every node mounts a folder of its own there: make it, or its file system writable.",
     "cannot be written": "a kubelet changes it: start the container with --privileged.",
-    "ermission denied": "a security module forbids it: unload its profile (`aa-status`, unshare-userns-restrict of AppArmor), "
+    "ermission denied": "a security module forbids it: unload its profile (`aa-status`), "
     "or start the container with --privileged.",
     "not permitted": "a filter of system calls forbids it: start the container with --privileged.",
     "not supported": "the kernel has no module of it: load veth and bridge with modprobe, on a container's host if this is one.",

@@ -18,7 +18,7 @@ from crashloop.cluster.local import cgroups
 from crashloop.cluster.local.cluster import LocalCluster
 from crashloop.cluster.local.control_plane import control_plane_plan
 from crashloop.cluster.local.credentials import CertificatePlan
-from crashloop.cluster.local.namespaces import HOLDER, networks_in_use
+from crashloop.cluster.local.namespaces import HOLDER_SCRIPT, networks_in_use
 from crashloop.cluster.local.node import node_plan, own_place, with_runtime
 from crashloop.cluster.local.plan import (
     Blueprint,
@@ -53,7 +53,7 @@ def describe_control_plane(plan: ControlPlanePlan) -> str:
         "# Control plane",
         "",
         f"network    {network.all}, API server at {network.api_server}, host at {network.host} on {network.host_link}",
-        f"namespaces hub: {' '.join(HOLDER)}",
+        f"namespaces hub: a network and mounts of its own; in them {HOLDER_SCRIPT}",
         "",
         *_certificate_lines(plan.certificates),
         *_file_lines(plan.files),

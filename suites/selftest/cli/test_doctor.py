@@ -27,6 +27,8 @@ CALM = Findings(
     kernel="Linux 6.12.0 x86_64",
     process_start_s=0.00078,
     cpu_pressure="some avg10=1.50 avg60=0.00 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+    security_modules="",
+    selinux_enforces=False,
     forward_policy="",
     docker=DOCKER,
     clusters=(),
@@ -43,6 +45,15 @@ def test_a_usual_host_is_fit() -> None:
     assert {each.state for each in report(CALM).rows} == {"ok"}
     assert row(CALM, "memory").value == "8192 MiB available"
     assert row(CALM, "inotify").value == "20 instances in use, 1024 possible"
+
+
+def test_selinux_that_enforces_is_a_warning_and_other_security_modules_are_named() -> None:
+    assert row(msgspec.structs.replace(CALM, security_modules="capability,apparmor"), "security modules") == HostRow(
+        name="security modules", value="capability,apparmor"
+    )
+    found = row(msgspec.structs.replace(CALM, selinux_enforces=True), "security modules")
+    assert (found.state, found.value) == ("warn", "SELinux enforces")
+    assert "`setenforce 0`" in found.advice
 
 
 def test_budgets_follow_from_cores_and_memory() -> None:

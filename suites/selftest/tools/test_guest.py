@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crashloop.errors import ClusterError
 from crashloop.spec.profile import node_name
+from tools.guest.__main__ import run_guest
 from tools.guest.inside import main
 from tools.guest.recipe import (
     FRAGMENT,
@@ -117,3 +119,28 @@ def test_the_unit_starts_a_script_of_the_image_that_the_shell_understands() -> N
     assert script.stat().st_mode & 0o111
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
     assert f"-m {main.__module__}\n" in script.read_text()
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        (
+            "echo 'VFS: Cannot open root device'; exit 3",
+            "ended with exit code 3 before its steps.\nVFS: Cannot open root device",
+        ),
+        ("echo 'Run /sbin/init'; exec sleep 600", "the guest to boot"),
+    ],
+    ids=["ends", "never-boots"],
+)
+def test_a_guest_that_does_not_come_up_is_named_with_its_last_words_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, said: str
+) -> None:
+    monkeypatch.setattr("tools.guest.__main__.BOOT_S", 0.5)
+    kernel = tmp_path / "linux"
+    kernel.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid; {does}\n")
+    kernel.chmod(0o755)
+    with pytest.raises(ClusterError) as refused:
+        run_guest(kernel, tmp_path / "image", dict.fromkeys(PLACES, tmp_path), 1.0)
+    assert said in str(refused.value)
+    assert "VFS" in str(refused.value) or "Run /sbin/init" in str(refused.value)
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
