@@ -242,7 +242,7 @@ class Prober:
         answer = probe.answer(number, (stamped_ns - instance.spoke_ns) / 1e9)
         self._pod.tape.noted(stamped_ns, f"{probe.kind}.{number}", answer, self._pod.uid, instance)
         asked_ns, answered_ns = self._loop.now, stamped_ns + int(probe.answering_s(answer) * 1e9)
-        self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, asked_ns))
+        self._loop.at(answered_ns, lambda: self._answered(container, probe, instance, answer, (asked_ns, answered_ns)))
 
     def _is_done(self, container: Container, probe: Probe) -> bool:
         """Whether the kubelet works on the pod no more; while it ends it, readiness probes and those of sidecars go on.
@@ -276,12 +276,18 @@ class Prober:
             self._plan(container, probe, instance)
 
     def _answered(
-        self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, asked_ns: int
+        self, container: Container, probe: Probe, instance: SimulatedInstance, answer: str, span_ns: tuple[int, int]
     ) -> None:
-        if self._is_done(container, probe) or instance.exited_ns is not None:
-            return
+        asked_ns, answered_ns = span_ns
         worker, behaviour = (container.name, probe.kind), self._behaviour
         counter = (container.name, ProbeKind.LIVENESS) if behaviour.failures_shared else worker
+        is_cut_off = instance.exited_ns is not None and instance.exited_ns < answered_ns
+        if is_cut_off and probe.handler is Handler.HTTP:
+            # A connection that its end cuts is a failure of a container that is gone already.
+            self._failures[counter] = (self._failures.get(counter, 0) + 1) % probe.failure_threshold
+            self._successes[worker] = 0
+        if self._is_done(container, probe) or is_cut_off:
+            return
         failed = answer == FAILS if behaviour.accepts_late_answers else probe.counts_as_failure(answer)
         failed &= not (behaviour.silence_succeeds and probe.handler is Handler.HTTP and probe.hangs)
         failures = self._failures.get(counter, 0) + 1 if failed else 0

@@ -157,21 +157,21 @@ class Runtime:
         """SIGTERM, and SIGKILL after the grace period, the pod's if none is given; SIGKILL alone if `hard`, or if that is 0 s."""
         yield self._ready() + self.host.takes_ms(TERM_MS)
         instance.killed = True
+        given_s = pod.spec.grace_s if grace_s is None else grace_s
+        hook_s = min(container.pre_stop_s, given_s)
         # containerd internal/cri/server/container_stop.go@v2.3.7 stopContainer
         if hard or grace_s == 0 or pod.is_among(self.kills_hard, container):
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
-            grace_s = pod.spec.grace_s if grace_s is None else grace_s
-            hook_s = min(container.pre_stop_s, grace_s)
             asked_ns = self.loop.now
-            yield (max(grace_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + grace_s) * S
+            yield (max(given_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + given_s) * S
             while self.ready_ns > asked_ns:
                 asked_ns = self.loop.now
-                yield grace_s * S if self.repeats_kills else NEVER_NS
+                yield given_s * S if self.repeats_kills else NEVER_NS
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
-            if container.pre_stop_s:
-                yield container.pre_stop_s * S
+            if hook_s:
+                yield hook_s * S
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)

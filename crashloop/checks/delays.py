@@ -177,7 +177,7 @@ def judged(
 ) -> Iterator[Finding]:
     """Restarts that were early, late, or missing; `need` counts those that prove something, but where the wall clock jumped."""
     chosen = tuple(of)
-    alike = late_alike(chosen) if is_late else {}
+    alike = late_alike(case, chosen) if is_late else {}
     seen.facts["delays"] = [each.row for each in chosen]
     for each in chosen:
         if need:
@@ -217,7 +217,7 @@ def too_late(case: Case, restart: Restart, *, repeated: str | None = None) -> Fi
 
     `repeated`: the sentence that says so where delays of the same length are late by the same again and again.
     """
-    seen = late(restart)
+    seen = late(case, restart)
     if seen is None:
         return None
     due, lines = seen.due, seen.taken.lines

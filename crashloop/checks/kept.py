@@ -55,7 +55,8 @@ def _moved(case: Case) -> Iterator[Finding]:
         other = case.pods[1]
         lines = [fact.line for fact in (other.created,) if fact]
         yield fail(f"a second pod appeared, uid {other.uid} {at_lines(lines)}; one pod was to be kept.", *lines)
-    kept = case.pods if InterventionKind.KILL_SANDBOX not in asked else ()
+    is_lost = InterventionKind.KILL_SANDBOX in asked or any(case.sandbox_kills_ns)
+    kept = () if is_lost else case.pods
     for pair in (found for pod in kept for found in _later_sandboxes(pod)):
         yield fail(f"a new sandbox was created {at_lines(pair)}; a restart was to keep the sandbox.", *pair)
     yield from (finding for pod in kept for finding in _other_addresses(pod))

@@ -9,12 +9,13 @@ from crashloop.checks.checker import Life, Need, Seen, checker, lives
 from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance, Note
 from crashloop.model.after_restart import HOOK
-from crashloop.model.planned_exit import failures_go_on
+from crashloop.model.planned_exit import ending_s, failures_go_on
 from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import leaves_ns, was_killed
+from crashloop.restarts.lives import exited_by_itself, leaves_ns, was_killed
+from crashloop.restarts.owed import owed_until_ns
 from crashloop.spec.pod import GRACE_PERIOD_S, SUCCEEDS, Container, Probe
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
@@ -59,8 +60,11 @@ def check_probe_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         due = ((probe, last) for probe, lasts in fatals.items() if (last := _surely_fatal(lasts)) is not None)
         for probe, last in islice(due, 0 if case.scenario.is_disturbed else 1):
             yield from tuple(_asked_again(life, probe, last)) or _killed_late(case, life, probe, last)
-            yield from without_grace(life.spec, life.instance, last.had_ns, last_failure(probe), last.fact.line)
-            yield from without_hook(case, life, last.had_ns, last_failure(probe), last.fact.line)
+            # RestartAllContainers and the end of its pod may have been on the way to end it before that.
+            is_first = not case.restarts_all and not _ends_with_its_pod(case, life)
+            if is_first and not exited_by_itself(case, spec.name, life.number, instance):
+                yield from without_grace(spec, instance, last.had_ns, last_failure(probe), last.fact.line)
+                yield from without_hook(case, life, last.had_ns, last_failure(probe), last.fact.line)
         if failures_go_on(case.prediction.deviations):
             before = {each: _failures_left(instance, each, known) for each, known in before.items()}
     seen.facts["probe_answers"] = seen["answers"]
@@ -83,10 +87,10 @@ def _surely_fatal(lasts: list[ProbeAnswer | None]) -> ProbeAnswer | None:
 
 def _killed_early(case: Case, life: Life) -> Iterator[Finding]:
     """A kill without a probe that had failed often enough. RestartAllContainers and the pod's end kill for another reason."""
-    spec, instance, leaves = life.spec, life.instance, leaves_ns(case, life.pod)
-    if case.restarts_all or instance.exit is None or (leaves is not None and leaves <= (instance.exit_ns or leaves)):
+    spec, instance = life.spec, life.instance
+    if case.restarts_all or instance.exit is None or _ends_with_its_pod(case, life):
         return
-    if leaves is None and case.scenario.pod.active_deadline_s is not None:
+    if leaves_ns(case, life.pod) is None and case.scenario.pod.active_deadline_s is not None:
         return  # no status with a startTime came, so nothing shows when its deadline passed
     if any(_most_failures(instance, each) >= each.failure_threshold for each in spec.killing_probes):
         return  # a kubelet that has restarted asks a startup probe anew that has succeeded before
@@ -100,6 +104,17 @@ def _killed_early(case: Case, life: Life) -> Iterator[Finding]:
     is_lost = instance.journal_started is None or is_journal_lost(case, life.pod)
     doubt = "Its journal may lack answers" if is_lost else _host_made_late(case, spec, instance)
     yield fail_unless(doubt, sentence, *lines)
+
+
+def _ends_with_its_pod(case: Case, life: Life) -> bool:
+    """Whether its pod was to end when it ended."""
+    ends_ns = _pod_ends_ns(case, life)
+    return ends_ns is not None and ends_ns <= (life.instance.exit_ns or ends_ns)
+
+
+def _pod_ends_ns(case: Case, life: Life) -> int | None:
+    """When its pod was to end, UTC, and it with that; sidecars also end with a pod whose containers are done."""
+    return owed_until_ns(case, life.pod) if life.spec.is_sidecar else leaves_ns(case, life.pod)
 
 
 def _host_made_late(case: Case, spec: Container, instance: Instance) -> str | None:
@@ -156,7 +171,8 @@ def without_hook(case: Case, life: Life, since_ns: int, reason: str, *lines: int
     RestartAllContainers executes none (KEP-5532), nor may an exit of its own wait for one.
     """
     ended, hook_s = life.instance.exit, life.spec.pre_stop_s
-    if ended is None or ended.utc_ns is None or not since_ns or not 0 < hook_s <= case.scenario.pod.grace_s:
+    grace_s = min(case.scenario.pod.grace_s, *(each.grace_s or hook_s for each in life.spec.killing_probes), hook_s)
+    if ended is None or ended.utc_ns is None or not since_ns or not 0 < hook_s <= grace_s:
         return
     took_s = (ended.utc_ns + ended.resolution_ns - since_ns) / 1e9
     is_killed = was_killed(case, life.spec.name, life.number, life.instance) and not case.restarts_all
@@ -179,8 +195,9 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
     ended = life.instance.exit
     if last.had_ns == 0 or (ended is not None and ended.utc_ns is None):
         return
-    until_ns = life.instance.exit_ns or case.recording.end_ns
-    lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + _ending_s(case, life.spec, probe)
+    grace_s = case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s
+    until_ns = min(life.instance.exit_ns or case.recording.end_ns, _pod_ends_ns(case, life) or case.recording.end_ns)
+    lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + ending_s(life.spec, grace_s)
     if lived_s > most_s:
         lines = (last.fact.line, *((ended.line,) if ended else ()))
         sentence = (
@@ -189,13 +206,6 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
         )
         doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s)
         yield fail_unless(doubt, sentence, *lines)
-
-
-def _ending_s(case: Case, spec: Container, probe: Probe) -> float:
-    """What a kill may take: the preStop hook, and of what ignores SIGTERM the grace period, 2 s at least after the hook."""
-    grace_s = case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s
-    hook_s = min(spec.pre_stop_s, grace_s)
-    return max(grace_s, hook_s + GRACE_PERIOD_S) if spec.exit_code_on_term == KILLED else hook_s
 
 
 HOOK_KILLED_WITHIN_S = 10.0

@@ -57,7 +57,7 @@ def check_runtime_operations(case: Case, seen: Seen) -> Iterator[Finding]:
         seen["restarts"] += restarts
         done = {
             "create": sum(each.created is not None for each in instances) - 1,
-            "start": sum(each.started is not None for each in instances) - 1,
+            "start": sum(each.started is not None or each.was_refused for each in instances) - 1,
             "remove": sum(each.removed is not None for each in instances[:-1]),
         }
         # Of what was created last the runtime's events may still be on their way; what exited last is not removed yet.

@@ -27,6 +27,7 @@ from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import InSandbox, by_sandbox, leaves_ns, ran
 from crashloop.restarts.outages import held_by_api_ns
 from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.restart import restarts_of
 from crashloop.restarts.restart_all import resets_of
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind, ProbeKind
@@ -180,12 +181,18 @@ def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
     """Init containers MUST be started one after the other in their order, and then the regular ones in theirs.
 
     An init container is done when it has exited with 0, a sidecar and a regular container when it has started. A container whose
-    ConfigMap or Secret was missing starts when it can, so its place is left open. In another sandbox a pod begins anew.
+    ConfigMap or Secret was missing starts when it can, so its place is left open, as is that of one whose delay goes on in
+    another sandbox. In another sandbox a pod begins anew.
     """
     pod = case.scenario.pod
-    in_turn = (*pod.of_kind(ContainerKind.INIT), *pod.of_kind(ContainerKind.REGULAR))
+    in_turn = [
+        each
+        for kind in (ContainerKind.INIT, ContainerKind.REGULAR)
+        for each in pod.of_kind(kind)
+        if not any(missing_dependencies(case, each))
+    ]
     orders = [
-        [(each, there.ran(each.name)) for each in in_turn if not any(missing_dependencies(case, each))]
+        [(each, there.ran(each.name)) for each in in_turn if there.since is None or not _waits(case, there, each)]
         for there in by_sandbox(case.pod)
     ]
     begun = (
@@ -195,6 +202,20 @@ def check_start_order(case: Case, seen: Seen) -> Iterator[Finding]:
     yield from (_never_started(case, each) for each, instances in orders[0] if not instances)
     for order in orders:
         yield from _out_of_order(order)
+
+
+def _waits(case: Case, there: InSandbox, spec: Container) -> bool:
+    """Whether a regular container that ran before had a delay to wait for in another sandbox, or was never due there."""
+    if spec.kind is not ContainerKind.REGULAR:
+        return False
+    first = next(iter(there.ran(spec.name)), None)
+    delays_s = (
+        window.delay_s
+        for each in restarts_of(case, case.pod, spec.name)
+        for window in each.due.windows
+        if each.next is first
+    )
+    return first is None or any(delays_s)
 
 
 def _out_of_order(order: Sequence[tuple[Container, tuple[Instance, ...]]]) -> Iterator[Finding]:

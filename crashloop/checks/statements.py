@@ -52,7 +52,7 @@ def check_restart_count(case: Case, seen: Seen) -> Iterator[Finding]:
             made[spec.name] = max(0, len(pod.instances(spec.name)) - 1)
             counted[spec.name] = stated[-1].report.restart_count if stated else 0
             yield from _counted_ahead(case, pod, spec.name, stated)
-            yield from _count_falls(stated)
+            yield from _count_falls(case, pod, stated)
             yield from _count_of_another(case, pod, spec.name, stated)
             yield from _counted_behind(case, pod, spec.name, stated)
     seen["restarts"] = max(min(made[name], counted[name]) for name in made)
@@ -95,10 +95,17 @@ def _is_stamped_after(case: Case, counted_ns: list[int], status: StatusReport) -
     return 0 < newest_ns - status.t_ns <= case.recording.clocks.step_within_ns(status.t_ns, newest_ns)
 
 
-def _count_falls(stated: Sequence[Statement]) -> Iterator[Finding]:
-    """The first status that counts less than the one before it."""
+def _count_falls(case: Case, pod: PodHistory, stated: Sequence[Statement]) -> Iterator[Finding]:
+    """The first status that counts less than the one before it, but for a container that was removed for another sandbox."""
     for (*_, before, earlier), (_, spec, after, later) in pairwise(stated):
         if later.restart_count < earlier.restart_count:
+            instances = pod.instances(spec.name)
+            at = {each.container_id: each.ordinal for each in instances if each.container_id}
+            begun = [sum((each.begun_ns or 0) <= t_ns for each in instances) - 1 for t_ns in (before.t_ns, after.t_ns)]
+            # A status that names no instance may be older than the newest one.
+            first, last = at.get(earlier.container_id, begun[0] - 1), at.get(later.container_id, begun[1])
+            if counted_anew(case, spec.name, instances[max(0, first) : last + 1]):
+                continue
             lines = (before.line, after.line)
             fell = f"fell from {earlier.restart_count} to {later.restart_count} {at_lines(lines)}"
             yield fail(f'restartCount of "{spec.name}" {fell}; it counts every restart and never falls.', *lines)

@@ -94,6 +94,7 @@ def dues(
             previous_finished_s=previous_finished_s,
             killed=life.killed_by_kubelet,
             may_be_killed=life.may_be_killed,
+            by_rule_alone=life.by_rule_alone,
             restart_all=life.restart_all,
             late_s=late_s,
             held_s=0.0 if begun is None else begun.held_s,

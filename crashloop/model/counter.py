@@ -73,6 +73,8 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     killed: bool = False
     may_be_killed: bool = False
     """It ended by itself while the kubelet may have been ending it."""
+    by_rule_alone: bool = False
+    """Its policy is Never: the sync that kills it does not start it again, and a rule does later."""
     redefined: bool = False
     """It was killed because its definition changed."""
     restart_all: bool = False
@@ -122,7 +124,7 @@ def _branches(entry: Counter | None, exit_: Exit, setting: Setting) -> tuple[Bra
     ran_s = math.inf if entry is None else exit_.finished_s - entry.updated_s
     if exit_.restart_all and (exit_.killed or RESTART_ALL_WITHOUT_BACKOFF in setting.deviations):
         return (_restart_all(setting),)
-    if exit_.redefined or (exit_.killed and TWO_FREE_AFTER_KILLS in setting.deviations):
+    if exit_.redefined or (exit_.killed and not exit_.by_rule_alone and TWO_FREE_AFTER_KILLS in setting.deviations):
         return _after_kill(entry if ran_s <= RESET_AFTER_S else None, exit_, setting)
     if exit_.may_be_killed and TWO_FREE_AFTER_KILLS in setting.deviations:
         by_itself = msgspec.structs.replace(exit_, may_be_killed=False)

@@ -39,6 +39,8 @@ class Lived(msgspec.Struct, frozen=True):
     """A failed probe, or a changed definition, had it killed."""
     may_be_killed: bool = False
     """It ended by itself, where the kubelet may have been ending it: a sync that does goes by what it knew before."""
+    by_rule_alone: bool = False
+    """Its policy is Never: the sync that kills it does not start it again, and a rule does later."""
     restart_all: bool = False
     """Its end was part of a RestartAllContainers: it triggered that, or was killed by it."""
     created_late_s: float = 0.0
@@ -75,6 +77,7 @@ class DeadContainerRemoved(msgspec.Struct, frozen=True):
     """The exited instance was removed from the runtime: the kubelet no longer knows of an exit."""
 
     at_s: float
+    with_its_sandbox: bool = False
 
 
 class StartAttemptFailed(msgspec.Struct, frozen=True):
@@ -170,7 +173,11 @@ def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tupl
     """What may become of a wait into which a mark fell, `at_s` seconds after the exit."""
     if isinstance(mark, KeyChanged) and branch.delay_s <= at_s:
         return _changed_when_over(branch, at_s, setting)
-    return (_one_disturbed(branch, mark, at_s, setting),)
+    found = _one_disturbed(branch, mark, at_s, setting)
+    if isinstance(mark, DeadContainerRemoved) and mark.with_its_sandbox and branch.delay_s <= at_s:
+        # An attempt in the sandbox that was going has failed unseen, and counts.
+        return found, msgspec.structs.replace(found, next_delay_s=branch.next_delay_s)
+    return (found,)
 
 
 def started_before(branch: Branch, at_s: float) -> Branch:

@@ -43,7 +43,7 @@ class PlannedEnds:
     def __init__(self, container: Container, pod_grace_s: float) -> None:
         kills = ((each.initial_delay_s + _killed_after_s(each), each.grace_s) for each in container.killing_probes)
         self._kill_s, own_grace_s = min(kills, key=lambda kill: kill[0], default=(math.inf, None))
-        ends_s = self._kill_s + _ending_s(container, pod_grace_s if own_grace_s is None else own_grace_s)
+        ends_s = self._kill_s + ending_s(container, pod_grace_s if own_grace_s is None else own_grace_s)
         self._killed = PlannedEnd(ends_s, container.exit_code_on_term, killed=True)
         self._program = container.program
 
@@ -64,10 +64,18 @@ LEAST_AFTER_HOOK_S = 2
 """What a container has left after its preStop hook; pkg/kubelet/kuberuntime@v1.37.1 minimumGracePeriodInSeconds."""
 
 
-def _ending_s(container: Container, grace_s: float) -> float:
+def ending_s(container: Container, grace_s: float) -> float:
     """How long it takes to end a container that is killed with such a grace period."""
     hook_s = min(container.pre_stop_s, grace_s)
     return max(grace_s, hook_s + LEAST_AFTER_HOOK_S) if container.exit_code_on_term == KILLED else hook_s
+
+
+def longest_ending_s(container: Container, pod_grace_s: float) -> float:
+    """The same by the longest of its grace periods: each of its probes may have one of its own."""
+    return max(
+        ending_s(container, pod_grace_s if each is None else each)
+        for each in (None, *(probe.grace_s for probe in container.killing_probes))
+    )
 
 
 def fatal_answer(probe: Probe) -> float:

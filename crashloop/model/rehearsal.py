@@ -11,14 +11,14 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
+from typing import Any
 
 import msgspec
 
 from crashloop.model.counter import Branch, Counter, Exit, Setting, branches
 from crashloop.model.planned_exit import PlannedEnd, PlannedEnds, PlannedExit
 from crashloop.model.pod_status import KnownState, StateKind, phase
-from crashloop.model.restart import Decided, Decision, decide, effective_policy, stranded
-from crashloop.model.variants import CLEAN_EXIT_AFTER_KILL_STOPS
+from crashloop.model.restart import PUT_OFF, Decided, Decision, decide, effective_policy, looks_done, stranded
 from crashloop.spec.pod import Container, ContainerKind, Pod, RestartPolicy
 from crashloop.spec.scenario import Until
 
@@ -228,12 +228,14 @@ class _Play:
             deviations=self.setting.deviations,
         )
         restart_all = decided.decision is Decision.RESTART_ALL
+        policy, _ = effective_policy(self.pod, actor.container, self.gates, self.setting.version)
         branch = branches(
             actor.entry,
             Exit(
                 finished_s=self.now_s,
                 previous_finished_s=actor.previous_finished_s,
                 killed=end.killed,
+                by_rule_alone=policy is RestartPolicy.NEVER,
                 restart_all=restart_all,
             ),
             self.setting,
@@ -257,24 +259,16 @@ class _Play:
         """What the kubelet of two variants makes of a kill that it was to answer with a restart."""
         if decided.decision is not Decision.RESTART:
             return decided
-        policy, _ = effective_policy(self.pod, container, self.gates, self.setting.version)
-        deviations = self.setting.deviations
-        looks_done = policy is RestartPolicy.ON_FAILURE and exit_code == 0 and delay_s > 0
-        if looks_done and CLEAN_EXIT_AFTER_KILL_STOPS in deviations:
-            return Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
-        alone = not any(
-            each.stage is Standing.RUNNING and each.container is not container
-            for each in self._of(ContainerKind.REGULAR)
-        )
-        put_off = stranded(
-            self.pod,
-            container,
-            alone=alone,
-            gates=self.gates,
-            version=self.setting.version,
-            deviations=deviations,
-        )
-        return put_off or decided
+        known: dict[str, Any] = {
+            "gates": self.gates,
+            "version": self.setting.version,
+            "deviations": self.setting.deviations,
+        }
+        if delay_s > 0 and looks_done(self.pod, container, exit_code, **known):
+            return PUT_OFF
+        others = (each for each in self._of(ContainerKind.REGULAR) if each.container is not container)
+        alone = all(each.stage is Standing.DONE for each in others)
+        return stranded(self.pod, container, alone=alone, **known) or decided
 
     def _after_stop(self, actor: Actor) -> None:
         failed_init = actor.container.kind is ContainerKind.INIT and not actor.succeeded

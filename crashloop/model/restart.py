@@ -15,6 +15,7 @@ import msgspec
 
 from crashloop.model.gates import is_enabled
 from crashloop.model.variants import (
+    CLEAN_EXIT_AFTER_KILL_STOPS,
     DOCUMENTED,
     FORGOTTEN_RUNS_AGAIN,
     NEVER_GETS_NO_SANDBOX,
@@ -47,6 +48,8 @@ class Decided(msgspec.Struct, frozen=True):
     pkg/apis/core/validation/validation.go@v1.37.1 ValidateContainerStateTransition
     """
 
+
+PUT_OFF = Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
 
 # "Always", "OnFailure", "Never" -- documentation, Pod Lifecycle, Container restart policy
 _BY_POLICY: dict[tuple[RestartPolicy, bool], Decision] = {
@@ -135,6 +138,20 @@ def stranded(
     if never and alone and RULES_MATCH_KILLS in deviations:
         return Decided(Decision.STOP, "the pod was killed with its last container, and Never gets no new sandbox")
     return None
+
+
+def looks_done(
+    pod: Pod,
+    container: Container,
+    exit_code: int,
+    *,
+    gates: dict[str, bool],
+    version: KubernetesVersion,
+    deviations: frozenset[str] = DOCUMENTED,
+) -> bool:
+    """Whether a restart after a kill does not come once its delay puts it off: OnFailure then sees the exit code 0."""
+    policy, _ = effective_policy(pod, container, gates, version)
+    return policy is RestartPolicy.ON_FAILURE and exit_code == 0 and CLEAN_EXIT_AFTER_KILL_STOPS in deviations
 
 
 def _runs_again(pod: Pod, container: Container, deviations: frozenset[str]) -> bool:

@@ -113,12 +113,14 @@ def failures_left(instance: Instance, probe: Probe, *, failures: int = 0) -> fro
     """How many failures in a row may count when a life is over, after so many that counted before; 0 if they have killed.
 
     An answer under way when the container ends is a failure, whatever was planned. Of a command it may be an error as well,
-    which counts neither way: the runtime decides (pkg/probe/exec/exec.go@v1.37.1 Probe).
+    which counts neither way: the runtime decides (pkg/probe/exec/exec.go@v1.37.1 Probe). It leaves no note where the program
+    had not come that far.
     """
     answers = tuple(answers_of(instance, probe, failures=failures))
     left = _left(answers, probe, failures)
     if not answers or not _may_be_cut_off(answers[-1], instance):
-        return frozenset({left})
+        is_open = instance.exit is not None and (not answers or _may_be_asked_again(answers[-1], probe, instance))
+        return frozenset({left, (left + 1) % probe.failure_threshold} if is_open else {left})
     before = _left(answers[:-1], probe, failures)
     failed = (before + 1) % probe.failure_threshold
     return frozenset({left, failed, before} if probe.handler is Handler.EXEC else {left, failed})

@@ -15,14 +15,18 @@ from crashloop.history.stamps import Fact, Span
 from crashloop.model.backoff import Due
 from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.model.lateness import latest_s as latest_of
+from crashloop.model.planned_exit import longest_ending_s
 from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot
+from crashloop.restarts.evidence import blind_spot, unseen_exit
 from crashloop.restarts.excuse import excuse, late_window
+from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.outages import kubelet_never_back
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart
+from crashloop.spec.intervention import InterventionKind, down_s
 from crashloop.spec.pod import ContainerKind
+from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
 LOST_AFTER_S = 30.0
@@ -115,7 +119,7 @@ def stepped_s(case: Case, restart: Restart) -> float:
     return case.recording.clocks.step_within_ns(*window_ns) / 1e9 if window_ns else 0.0
 
 
-def late(restart: Restart) -> Late | None:
+def late(case: Case, restart: Restart) -> Late | None:
     """By how much a restart was later than the kubelet's own retry and its work on the pod allow; None if it was not.
 
     Where the model leaves several windows open, a create after the last of those that had begun.
@@ -130,7 +134,7 @@ def late(restart: Restart) -> Late | None:
         taken, verb, allowance_s = shortest, "came", START_SHARE_S
         tolerance_s = 0.0 if Channel.RUNTIME in restart.pod.channels else USUAL_START_S
     excess_s = taken.seconds - due.latest_s
-    excess_s -= worked_s(restart, due.delay_s) if excess_s > tolerance_s else 0.0
+    excess_s -= worked_s(case, restart, due.delay_s) if excess_s > tolerance_s else 0.0
     if excess_s - tolerance_s < 1e-9:
         return None
     return Late(due=due, taken=taken, verb=verb, excess_s=excess_s, allowance_s=allowance_s)
@@ -190,6 +194,9 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     if seen.excess_s <= seen.allowance_s:
         share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
         return f"The runtime's create was not seen, and {share}"
+    is_refused = case.scenario.pod.container(restart.container).program.is_refused
+    if is_refused and restart.window_ns and (blind := blind_spot(case, restart.pod, (), *restart.window_ns)):
+        return f"A start that the runtime refused could have gone unseen: {blind}"
     return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
 
 
@@ -197,8 +204,14 @@ SANDBOX_ANEW_NS = 5_000_000_000
 """From the end of a sandbox to the creation of the next: a relist, a sync, the usual grace period, and the end of its network."""
 
 
-def worked_s(restart: Restart, due_s: float) -> float:
-    """For how long after the due moment the runtime was starting the pod's sandbox or another container of it, as measured.
+RUNTIME_BACK_NS = 6_000_000_000
+"""From the start of a runtime to the kubelet's first sync of its pods: it looks every 5 s at most (pkg/kubelet/kubelet.go@v1.37.1
+syncLoop)."""
+
+
+def worked_s(case: Case, restart: Restart, due_s: float) -> float:
+    """For how long after the due moment the runtime was starting the pod's sandbox or another container of it, as measured, or
+    the kubelet was ending one, as planned, or the scenario had taken the runtime away.
 
     The pod's one worker waits for each: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod. Between the end of a
     sandbox and the next one it ends what still runs.
@@ -211,6 +224,20 @@ def worked_s(restart: Restart, due_s: float) -> float:
         for name, instances in restart.pod.containers.items()
         for each in (instances if name != restart.container else ())
         if each.created and (done := each.exited if each.was_refused else each.started)
+    ]
+    pairs += [
+        (each.exit_ns - round(longest_ending_s(spec, case.scenario.pod.grace_s) * 1e9), each.exit_ns)
+        for spec in case.scenario.pod.containers
+        for number, each in enumerate(ran(restart.pod, spec.name) if spec.name != restart.container else ())
+        if each.exit_ns is not None and was_killed(case, spec.name, number, each)
+    ]
+    pairs += [
+        (
+            each.t_ns,
+            max(each.data.ended_ns or 0, each.t_ns + round(down_s(each.data.arguments) * 1e9)) + RUNTIME_BACK_NS,
+        )
+        for each in case.recording.interventions
+        if each.data.action == InterventionKind.RESTART_RUNTIME
     ]
     sandboxes = {(each.sandbox_id, each.phase): each.fact.utc_ns for each in restart.pod.sandboxes}
     pairs += [
@@ -251,11 +278,22 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
         doubt, lines = "A container was created for it and never ran", attempted.lines
     elif blind is not None:
         doubt = f"A start could have gone unseen: {blind}"
+    elif unseen := _unseen_end(case, restart, window_ns):
+        doubt = f"The end of its pod could have gone unseen: {unseen}"
     elif gone is not None:
         doubt, lines = f"The kubelet was ended meanwhile {at_lines([gone])} and not seen again", (gone,)
     else:
         doubt = excuse(case, window_ns, last.delay_s, waited_s - last.latest_s) or ""
     return Overdue(due=last, exited=exited, waited_s=waited_s, doubt=doubt or None, further_lines=lines)
+
+
+def _unseen_end(case: Case, restart: Restart, window_ns: tuple[int, int]) -> str | None:
+    """Why the containers that a sidecar runs beside may have ended unseen: what is ended by SIGKILL stamps no exit."""
+    pod, is_sidecar = case.scenario.pod, case.scenario.pod.container(restart.container).is_sidecar
+    beside = [each for each in pod.of_kind(ContainerKind.REGULAR) if is_sidecar and each.exit_code_on_term == KILLED]
+    last = (ran(restart.pod, each.name)[-1:] for each in beside)
+    is_open = any(instance.exit is None for instances in last for instance in instances)
+    return unseen_exit(case, restart.pod, *window_ns) if is_open else None
 
 
 def awaits_init(case: Case, restart: Restart) -> bool:
@@ -280,7 +318,7 @@ def key_of(restart: Restart) -> RestartKey:
     return restart.pod.uid, restart.container, restart.due.restart
 
 
-def late_alike(restarts: Sequence[Restart]) -> dict[RestartKey, str]:
+def late_alike(case: Case, restarts: Sequence[Restart]) -> dict[RestartKey, str]:
     """The restarts that are late by about the same as all others of their container and delay, each with the sentence for it.
 
     Stalls of a host scatter; neither faults of a kubelet nor a slow disk do.
@@ -291,7 +329,7 @@ def late_alike(restarts: Sequence[Restart]) -> dict[RestartKey, str]:
         if each.shortest is not None:
             groups[each.pod.uid, each.container, each.due.delay_s].append(each)
     for (_, _, due_s), group in groups.items():
-        excesses = [seen.excess_s for each in group if (seen := late(each)) is not None]
+        excesses = [seen.excess_s for each in group if (seen := late(case, each)) is not None]
         if len(group) < LEAST_ALIKE or len(excesses) < len(group) or max(excesses) - min(excesses) > ALIKE_S:
             continue
         by = f"{seconds(min(excesses))} to {seconds(max(excesses))}"

@@ -1,20 +1,24 @@
 """The input of a checker: one scenario as declared, as predicted and as recorded."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory, Recording
+from crashloop.model.after_restart import SKIPPED
 from crashloop.model.api_server import as_stored
 from crashloop.model.config import InForce
 from crashloop.model.prediction import Prediction, predict
-from crashloop.model.restart import Decided, Decision, decide, stranded
-from crashloop.model.variants import DOCUMENTED, Consulted
+from crashloop.model.restart import Decided, Decision, decide, effective_policy, stranded
+from crashloop.model.variants import DOCUMENTED, RULES_MATCH_KILLS, Consulted
 from crashloop.spec.intervention import CHANGE_A_CONTAINER, InterventionKind
-from crashloop.spec.pod import ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import KILLED, Life, LifeEnd, Program
 from crashloop.spec.scenario import PodScenario
 from crashloop.spec.version import KubernetesVersion
 
@@ -141,10 +145,38 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sandbox_kills_ns(self) -> list[int]:
-        """When the scenario, or a lack of memory, killed a sandbox, UTC, in order."""
+        """When the scenario, a lack of memory, or the end of all that a pod had to run killed a sandbox, UTC, in order."""
         done = (each for each in self.recording.interventions if each.data.action == InterventionKind.KILL_SANDBOX)
         ooms_ns = (each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.out_of_memory)
-        return sorted((*(each.t_ns for each in done if each.ok), *ooms_ns))
+        return sorted((*(each.t_ns for each in done if each.ok), *ooms_ns, *self._last_kills_ns()))
+
+    def _last_kills_ns(self) -> Iterator[int]:
+        """When a probe's kill left a pod without anything to run: a rule under Never restarts later, so the kubelet ends the pod.
+
+        pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions.
+        """
+        if RULES_MATCH_KILLS not in self.prediction.deviations:
+            return
+        for pod, spec in product(self.pods, self.scenario.pod.of_kind(ContainerKind.REGULAR)):
+            for each in pod.instances(spec.name) if spec.rules and spec.killing_probes else ():
+                by_kill = each.exit_code in (spec.exit_code_on_term, KILLED) and not ended_as_planned(spec, each)
+                if by_kill and each.exit_ns is not None and self._is_last(pod, spec, each):
+                    yield each.exit_ns
+
+    def _is_last(self, pod: PodHistory, spec: Container, instance: Instance) -> bool:
+        """Whether its policy is Never, and each other regular container had ended for good by its end."""
+        kubelet = self.in_force_at(instance.exit_ns)
+        known: dict[str, Any] = {"gates": kubelet.gates, "version": kubelet.version}
+        for other in self.scenario.pod.of_kind(ContainerKind.REGULAR):
+            begun = [each for each in pod.instances(other.name) if (each.begun_ns or 0) < (instance.exit_ns or 0)]
+            ended = begun[-1] if begun else None
+            if other == spec:
+                continue
+            if ended is None or ended.exit_code is None or (ended.exit_ns or 0) > (instance.exit_ns or 0):
+                return False
+            if decide(self.scenario.pod, other, ended.exit_code, **known).decision is not Decision.STOP:
+                return False
+        return effective_policy(self.scenario.pod, spec, **known)[0] is RestartPolicy.NEVER
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None
@@ -155,7 +187,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """
 
         pod, spec = self.scenario.pod, self.scenario.pod.container(container)
-        alone = len(pod.of_kind(ContainerKind.REGULAR)) == 1
 
         def by(kubelet: InForce) -> Decided:
             known: dict[str, Any] = {
@@ -173,8 +204,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                 record_lost=self.record_lost_ns(container, instance) is not None,
                 **known,
             )
-            put_off = stranded(pod, spec, alone=alone, **known) if killed and spec.killing_probes else None
-            return decided if put_off is None or decided.decision is not Decision.RESTART else put_off
+            if not killed or not spec.killing_probes or decided.decision is not Decision.RESTART:
+                return decided
+            alone = any(
+                self._is_last(each, spec, instance) for each in self.pods if instance in each.instances(container)
+            )
+            return stranded(pod, spec, alone=alone, **known) or decided
 
         first = self.in_force_at(instance.exit_ns)
         last = self.in_force_at(following.begun_ns if following else None)
@@ -196,6 +231,33 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def number(self, parameter: str, default: float) -> float:
         """A numeric parameter of the requirement."""
         return float(self.parameters.get(parameter, default))
+
+
+START_EARLY_NS = 100_000_000
+"""By how much sooner than planned a life may seem to end: its start is stamped after its program began."""
+
+
+def ended_as_planned(spec: Container, instance: Instance, number: int | None = None) -> bool:
+    """Whether an instance ended as its program says of life `number`, by default its place among all instances.
+
+    Where its code is also that of a kill, what it has left tells: its own exit leaves its name in the termination log; or else
+    how long it ran.
+    """
+    lives = _each_life(spec.program)
+    number = instance.ordinal if number is None else number
+    number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
+    if number >= len(lives) or instance.exit_code != lives[number].exit_code:
+        return False
+    if instance.exit_code != spec.exit_code_on_term or lives[number].end is not LifeEnd.EXIT or instance.told:
+        return True
+    if instance.journal_exited is not None or instance.start_ns is None or instance.exit_ns is None:
+        return instance.journal_exited is None
+    return instance.exit_ns - instance.start_ns >= lives[number].run_s * 1e9 - START_EARLY_NS
+
+
+@lru_cache(maxsize=64)
+def _each_life(program: Program) -> tuple[Life, ...]:
+    return program.each_life()
 
 
 def case_of(

@@ -8,19 +8,15 @@ Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers; p
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.after_restart import SKIPPED
-from crashloop.restarts.case import Case
+from crashloop.restarts.case import Case, ended_as_planned
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
-from crashloop.spec.program import Program
-
-KILLED = 137
+from crashloop.spec.program import KILLED
 
 PERIOD_NS = 59_000_000_000
 """A kubelet that removes exited instances more often than once a minute, and a second for stamps, does it by another rule."""
@@ -100,14 +96,7 @@ def ran(pod: PodHistory, container: str) -> tuple[Instance, ...]:
 
 def exited_by_itself(case: Case, container: str, number: int, instance: Instance) -> bool:
     """Whether instance `number` ended as its program says it does."""
-    codes = _exit_codes(case.scenario.pod.container(container).program)
-    number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
-    return number < len(codes) and instance.exit_code == codes[number]
-
-
-@lru_cache(maxsize=64)
-def _exit_codes(program: Program) -> tuple[int, ...]:
-    return tuple(life.exit_code for life in program.each_life())
+    return ended_as_planned(case.scenario.pod.container(container), instance, number)
 
 
 def was_killed(case: Case, container: str, number: int, instance: Instance) -> bool:

@@ -19,12 +19,13 @@ from crashloop.model.lives import (
     StartAttemptFailed,
     StartsBlocked,
 )
+from crashloop.model.restart import effective_policy
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.lives import collected_early, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
 from crashloop.spec.program import Program
 
 _CHANGED = {
@@ -83,11 +84,13 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         started_ns = latest_ns = max(latest_ns, attempt_ns)
         if exited is not None and exited.utc_ns is not None:
             latest_ns = max(latest_ns, exited.utc_ns)
+        with_sandbox = _ends_with_its_sandbox(case, instance, following)
         yield Lived(
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
-            killed_by_kubelet=was_killed(case, container, number, instance),
-            may_be_killed=_ends_with_its_sandbox(case, instance, following),
+            killed_by_kubelet=not with_sandbox and was_killed(case, container, number, instance),
+            may_be_killed=with_sandbox or _was_changed(case, container, instance),
+            by_rule_alone=_is_under_never(case, container, instance),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
             + (0.0 if instance.created else SPEAKS_AFTER_S),
@@ -95,6 +98,16 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
         if exited is None:
             return
+
+
+def _is_under_never(case: Case, container: str, instance: Instance) -> bool:
+    pod, kubelet = case.scenario.pod, case.in_force_at(instance.exit_ns)
+    return effective_policy(pod, pod.container(container), kubelet.gates, kubelet.version)[0] is RestartPolicy.NEVER
+
+
+def _was_changed(case: Case, container: str, instance: Instance) -> bool:
+    """Whether its definition changed while it ran, so that the kubelet may have been ending it when it ended."""
+    return any((instance.begun_ns or 0) <= each <= (instance.exit_ns or 0) for each in case.changes_ns(container))
 
 
 def _ends_with_its_sandbox(case: Case, instance: Instance, following: Instance | None) -> bool:
@@ -124,7 +137,7 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
     for removed in collected_early(ran(pod, container)).values():
         yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
     for removed_ns in _purged_ns(case, pod, container):
-        yield DeadContainerRemoved((removed_ns - zero) / 1e9)
+        yield DeadContainerRemoved((removed_ns - zero) / 1e9, with_its_sandbox=True)
     for instance in pod.instances(container):
         if not instance.has_run and instance.created is not None:
             yield StartAttemptFailed((instance.created.own_ns - zero) / 1e9)

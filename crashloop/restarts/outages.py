@@ -20,6 +20,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import overlap_ns
 from crashloop.model.after_restart import counts_anew
+from crashloop.model.planned_exit import longest_ending_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import first_sign_ns, leaves_ns, ran
 from crashloop.spec.intervention import (
@@ -252,7 +253,8 @@ def _ending_ns(case: Case, pod: PodHistory) -> int | None:
 
 
 def _grace_ns(case: Case, spec: Container) -> int:
-    return max((case.scenario.pod.grace_s, *(each.grace_s or 0 for each in spec.probes))) * 1_000_000_000
+    graces_s = case.scenario.pod.grace_s, *(each.grace_s or 0 for each in spec.probes)
+    return round(max(*graces_s, longest_ending_s(spec, case.scenario.pod.grace_s)) * 1e9)
 
 
 def _syncing(spec: Container, before: Instance | None, instance: Instance, grace_ns: int) -> Iterator[tuple[int, int]]:

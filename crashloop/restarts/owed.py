@@ -27,7 +27,7 @@ from crashloop.model.pod_status import (
     phase,
     terminated,
 )
-from crashloop.model.restart import REDEFINED, Decided
+from crashloop.model.restart import REDEFINED, Decided, Decision
 from crashloop.restarts.answers import AHEAD_NS, first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
@@ -202,9 +202,30 @@ def owed_until_ns(case: Case, pod: PodHistory) -> int | None:
     ends += [] if pod.deleted is None or pod.deleted.utc_ns is None else [pod.deleted.utc_ns]
     leaves = leaves_ns(case, pod)
     ends += [] if leaves is None else [leaves]
+    done_ns = _all_done_ns(case, pod)
+    ends += [] if done_ns is None else [done_ns]
     # The controller of a Job deletes the pods that it has when the Job ends, which a watch may show later.
     ends += [each.t_ns for each in case.recording.jobs if each.end is not None]
     return min(ends, default=None)
+
+
+def _all_done_ns(case: Case, pod: PodHistory) -> int | None:
+    """When the last regular container ended for good, UTC: the kubelet then ends sidecars too, whatever the phase says.
+
+    pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions.
+    """
+    ends_ns: list[int] = []
+    for spec in case.scenario.pod.of_kind(ContainerKind.REGULAR):
+        instances = ran(pod, spec.name)
+        last = instances[-1] if instances else None
+        if last is None or last.exit_ns is None or last.exit_code is None:
+            return None
+        replaced = replacements(case, pod, spec.name).get(last.ordinal)
+        decided = decided_after(case, spec.name, len(instances) - 1, last, None, replaced)
+        if decided.decision is not Decision.STOP:
+            return None
+        ends_ns.append(last.exit_ns)
+    return max(ends_ns, default=None)
 
 
 def decided_after(

@@ -25,14 +25,14 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, Span, span
 from crashloop.model.backoff import Due
-from crashloop.model.restart import Decided
+from crashloop.model.restart import PUT_OFF, Decided, Decision, looks_done
 from crashloop.restarts.case import Case
 from crashloop.restarts.excuse import late_window
-from crashloop.restarts.lives import may_be_killed, ran
+from crashloop.restarts.lives import may_be_killed, ran, was_killed
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.owed import decided_after, owed_after
 from crashloop.restarts.restart_all import replacements
-from crashloop.spec.pod import ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,7 +90,7 @@ def restarts_of(case: Case, pod: PodHistory, container: str) -> tuple[Restart, .
 
 
 def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
-    instances = ran(pod, container)
+    instances, spec = ran(pod, container), case.scenario.pod.container(container)
     replaced = replacements(case, pod, container)
     begins = case.in_force_at(instances[0].begun_ns if instances else None)
     for ideal in case.prediction.dues_for(container, observed(case, pod, container), begins):
@@ -108,7 +108,14 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
             pod=pod,
             container=container,
             due=due,
-            decided=decided_after(case, container, due.restart - 1, previous, following, reset),
+            decided=_unless_put_off(
+                case,
+                due,
+                previous,
+                following,
+                decided_after(case, container, due.restart - 1, previous, following, reset),
+                spec,
+            ),
             previous=previous,
             next=following,
             shortest=shortest,
@@ -126,6 +133,28 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
                 "reason": due.reason,
             },
         )
+
+
+def _unless_put_off(
+    case: Case, due: Due, previous: Instance, following: Instance | None, decided: Decided, container: Container
+) -> Decided:
+    """What the model decides, or that a restart which its delay puts off does not come, where none was seen."""
+    if (
+        following is not None
+        or decided.decision is not Decision.RESTART
+        or not any(each.delay_s for each in due.windows)
+    ):
+        return decided
+    kubelet = case.in_force_at(previous.exit_ns)
+    is_over = was_killed(case, container.name, due.restart - 1, previous) and looks_done(
+        case.scenario.pod,
+        container,
+        previous.exit_code or 0,
+        gates=kubelet.gates,
+        version=kubelet.version,
+        deviations=case.prediction.deviations,
+    )
+    return PUT_OFF if is_over else decided
 
 
 def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:

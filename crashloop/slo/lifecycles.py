@@ -161,7 +161,7 @@ def _with_bounds(
 
 def _lost(case: Case, judged: Judged, until_ns: int | None) -> Lost | None:
     """Whether it was missing long after its latest moment, however it came in the end."""
-    missing, slow = overdue(case, judged, until_ns), late(judged)
+    missing, slow = overdue(case, judged, until_ns), late(case, judged)
     if missing is not None and missing.waited_s > missing.due.latest_s + LOST_AFTER_S:
         return Lost(waited_s=missing.waited_s, latest_s=missing.due.latest_s, doubt=missing.doubt or "")
     if slow is not None and slow.excess_s > LOST_AFTER_S and not awaits_init(case, judged):
