@@ -12,7 +12,7 @@ from crashloop.model.after_restart import HOOK
 from crashloop.model.planned_exit import ending_s, failures_go_on
 from crashloop.restarts.answers import ProbeAnswer, answers_of, failures_left, fatal, spared
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import is_journal_lost
+from crashloop.restarts.evidence import is_journal_lost, silent_end
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import exited_by_itself, leaves_ns, was_killed
 from crashloop.restarts.owed import owed_until_ns
@@ -204,8 +204,9 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
             f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=most_s)} after {last_failure(probe)} '
             f"{at_lines(lines)}; it was to be killed within {seconds(most_s)}."
         )
-        doubt = excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s)
-        yield fail_unless(doubt, sentence, *lines)
+        unseen = silent_end(case, life.pod, life.spec, life.instance, (last.had_ns, until_ns))
+        doubt = unseen and f"Its exit could have gone unseen: {unseen}"
+        yield fail_unless(doubt or excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s), sentence, *lines)
 
 
 HOOK_KILLED_WITHIN_S = 10.0

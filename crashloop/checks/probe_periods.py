@@ -14,7 +14,7 @@ from crashloop.checks.finding import Finding, fail_unless
 from crashloop.model.after_restart import starts_with_its_kubelet
 from crashloop.restarts.answers import ProbeAnswer, answers_of, fatal, has_succeeded, starts_in_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import is_journal_lost
+from crashloop.restarts.evidence import is_journal_lost, silent_end
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import leaves_ns
 from crashloop.restarts.outages import kubelet_outages
@@ -95,6 +95,8 @@ def _first_late(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     first = next(answers_of(instance, probe), None)
     until_ns = asked_until_ns(case, life) if first is None else first.fact.utc_ns
     if not begun_ns or not until_ns:
+        return
+    if first is None and silent_end(case, life.pod, life.spec, instance, (begun_ns, until_ns)):
         return
     waited_s, took_s = (until_ns - begun_ns) / 1e9, starts_in_s(instance)
     periods = FOR_GOOD if behind else 2

@@ -23,6 +23,7 @@ from crashloop.history.statuses import ContainerReport, ContainerState, StatusRe
 from crashloop.model.pod_status import WAITING_REASON, shows_by_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
+from crashloop.restarts.lives import first_sign_ns
 from crashloop.restarts.model_input import counted_anew
 from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
@@ -314,15 +315,18 @@ def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
 
     A deletion makes another generation too, as ephemeral containers do. A pod of a file has none, whatever its mirror pod has.
     """
-    changes = [each.t_ns for each in case.recording.interventions if each.ok and each.data.action in CHANGE_A_CONTAINER]
-    seen["changes"] += len(changes)
+    done = [each for each in case.recording.interventions if each.ok and each.data.action in CHANGE_A_CONTAINER]
+    seen["changes"] += len(done)
     added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
     for pod in (each for each in case.pods if not each.mirrors):
-        before = 0
+        before, since_ns = 0, first_sign_ns(pod)
+        changes = [each.t_ns for each in done if each.t_ns >= since_ns]
+        # The same value again is no change of the spec.
+        sure = {str((each.data.action, each.data.arguments)): each.t_ns for each in done[::-1] if each.t_ns >= since_ns}
         for each in (status for status in pod.statuses if status.containers):
             seen["statuses"] += 1
             lag_ns = max(SEEN_WITHIN_NS, may_be_old_ns(case, each.t_ns))
-            least = max(before, 1 + sum(t_ns + lag_ns < each.t_ns for t_ns in changes))
+            least = max(before, 1 + sum(t_ns + lag_ns < each.t_ns for t_ns in sure.values()))
             most = 1 + sum(t_ns - lag_ns < each.t_ns for t_ns in changes) + added + (each.deletion_ns is not None)
             named = "none" if each.generation is None else each.generation
             due = f"{least}" if least == most else f"{least} to {most}"

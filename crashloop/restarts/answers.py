@@ -12,6 +12,8 @@ ON_ITS_WAY_NS = 100_000_000
 """An answer that was given reaches the kubelet within this time."""
 EARLY_S = 0.5
 """By how much less than a period a question may come after the answer to the one before, which came late."""
+NOTED_WITHIN_S = 0.3
+"""From a question to the note of its answer, where a command starts as fast as that."""
 AHEAD_NS = 1_000_000_000
 """By how much the clock of an answer may be ahead of that of a status: both are shifted to the same clock."""
 
@@ -119,7 +121,10 @@ def failures_left(instance: Instance, probe: Probe, *, failures: int = 0) -> fro
     answers = tuple(answers_of(instance, probe, failures=failures))
     left = _left(answers, probe, failures)
     if not answers or not _may_be_cut_off(answers[-1], instance):
-        is_open = instance.exit is not None and (not answers or _may_be_asked_again(answers[-1], probe, instance))
+        early_s = max(NOTED_WITHIN_S, starts_in_s(instance))
+        is_open = instance.exit is not None and (
+            not answers or _may_be_asked_again(answers[-1], probe, instance, early_s)
+        )
         return frozenset({left, (left + 1) % probe.failure_threshold} if is_open else {left})
     before = _left(answers[:-1], probe, failures)
     failed = (before + 1) % probe.failure_threshold
@@ -139,10 +144,10 @@ def _may_be_cut_off(answer: ProbeAnswer, instance: Instance) -> bool:
     return ended.utc_ns <= answer.had_ns + answer.fact.resolution_ns + ON_ITS_WAY_NS
 
 
-def _may_be_asked_again(answer: ProbeAnswer, probe: Probe, instance: Instance) -> bool:
+def _may_be_asked_again(answer: ProbeAnswer, probe: Probe, instance: Instance, early_s: float = EARLY_S) -> bool:
     """Whether the next question may have been under way when the instance ended."""
     exit_ns = instance.exit_ns
-    return exit_ns is not None and exit_ns >= answer.had_ns + (probe.period_s - EARLY_S) * 1e9
+    return exit_ns is not None and exit_ns >= answer.had_ns + (probe.period_s - early_s) * 1e9
 
 
 def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:

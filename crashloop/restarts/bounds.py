@@ -15,18 +15,16 @@ from crashloop.history.stamps import Fact, Span
 from crashloop.model.backoff import Due
 from crashloop.model.lateness import START_SHARE_S, USUAL_START_S
 from crashloop.model.lateness import latest_s as latest_of
-from crashloop.model.planned_exit import longest_ending_s
 from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, unseen_exit
+from crashloop.restarts.evidence import blind_spot, silent_end
 from crashloop.restarts.excuse import excuse, late_window
-from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.lives import ran
 from crashloop.restarts.outages import kubelet_never_back
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart
-from crashloop.spec.intervention import InterventionKind, down_s
+from crashloop.restarts.worker import busy_s
 from crashloop.spec.pod import ContainerKind
-from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, count, seconds
 
 LOST_AFTER_S = 30.0
@@ -134,10 +132,17 @@ def late(case: Case, restart: Restart) -> Late | None:
         taken, verb, allowance_s = shortest, "came", START_SHARE_S
         tolerance_s = 0.0 if Channel.RUNTIME in restart.pod.channels else USUAL_START_S
     excess_s = taken.seconds - due.latest_s
-    excess_s -= worked_s(case, restart, due.delay_s) if excess_s > tolerance_s else 0.0
+    excess_s -= _worked_s(case, restart, due.delay_s) if excess_s > tolerance_s else 0.0
     if excess_s - tolerance_s < 1e-9:
         return None
     return Late(due=due, taken=taken, verb=verb, excess_s=excess_s, allowance_s=allowance_s)
+
+
+def _worked_s(case: Case, restart: Restart, due_s: float) -> float:
+    """For how long after the due moment the pod's worker was busy with something else."""
+    if restart.window_ns is None:
+        return 0.0
+    return busy_s(case, restart.pod, late_window(restart.window_ns, due_s), but_for=restart.container)
 
 
 def ends_with_a_look(case: Case, restart: Restart) -> bool:
@@ -200,62 +205,6 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
 
 
-SANDBOX_ANEW_NS = 5_000_000_000
-"""From the end of a sandbox to the creation of the next: a relist, a sync, the usual grace period, and the end of its network."""
-
-
-RUNTIME_BACK_NS = 6_000_000_000
-"""From the start of a runtime to the kubelet's first sync of its pods: it looks every 5 s at most (pkg/kubelet/kubelet.go@v1.37.1
-syncLoop)."""
-
-
-def worked_s(case: Case, restart: Restart, due_s: float) -> float:
-    """For how long after the due moment the runtime was starting the pod's sandbox or another container of it, as measured, or
-    the kubelet was ending one, as planned, or the scenario had taken the runtime away.
-
-    The pod's one worker waits for each: pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 SyncPod. Between the end of a
-    sandbox and the next one it ends what still runs.
-    """
-    if restart.window_ns is None:
-        return 0.0
-    from_ns, until_ns = late_window(restart.window_ns, due_s)
-    pairs = [
-        (each.created.utc_ns, done.utc_ns)
-        for name, instances in restart.pod.containers.items()
-        for each in (instances if name != restart.container else ())
-        if each.created and (done := each.exited if each.was_refused else each.started)
-    ]
-    pairs += [
-        (each.exit_ns - round(longest_ending_s(spec, case.scenario.pod.grace_s) * 1e9), each.exit_ns)
-        for spec in case.scenario.pod.containers
-        for number, each in enumerate(ran(restart.pod, spec.name) if spec.name != restart.container else ())
-        if each.exit_ns is not None and was_killed(case, spec.name, number, each)
-    ]
-    pairs += [
-        (
-            each.t_ns,
-            max(each.data.ended_ns or 0, each.t_ns + round(down_s(each.data.arguments) * 1e9)) + RUNTIME_BACK_NS,
-        )
-        for each in case.recording.interventions
-        if each.data.action == InterventionKind.RESTART_RUNTIME
-    ]
-    sandboxes = {(each.sandbox_id, each.phase): each.fact.utc_ns for each in restart.pod.sandboxes}
-    pairs += [
-        (at_ns, sandboxes.get((one, "started"))) for (one, phase), at_ns in sandboxes.items() if phase == "created"
-    ]
-    made_ns = [at_ns for (_, phase), at_ns in sandboxes.items() if phase == "created" and at_ns is not None]
-    for (_, phase), ended_ns in sandboxes.items():
-        if phase == "exited" and ended_ns is not None:
-            next_ns = min((each for each in made_ns if each > ended_ns), default=until_ns)
-            pairs.append((ended_ns, min(next_ns, ended_ns + SANDBOX_ANEW_NS)))
-    total_ns, reached_ns = 0, from_ns
-    for begun_ns, done_ns in sorted((one, other) for one, other in pairs if one is not None and other is not None):
-        begun_ns, done_ns = max(begun_ns, reached_ns), min(done_ns, until_ns)
-        total_ns += max(0, done_ns - begun_ns)
-        reached_ns = max(reached_ns, done_ns)
-    return total_ns / 1e9
-
-
 def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdue | None:
     """A due restart of which the recording shows no start; None if nothing is missing yet, or if the pod ended before that.
 
@@ -288,12 +237,12 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
 
 
 def _unseen_end(case: Case, restart: Restart, window_ns: tuple[int, int]) -> str | None:
-    """Why the containers that a sidecar runs beside may have ended unseen: what is ended by SIGKILL stamps no exit."""
-    pod, is_sidecar = case.scenario.pod, case.scenario.pod.container(restart.container).is_sidecar
-    beside = [each for each in pod.of_kind(ContainerKind.REGULAR) if is_sidecar and each.exit_code_on_term == KILLED]
-    last = (ran(restart.pod, each.name)[-1:] for each in beside)
-    is_open = any(instance.exit is None for instances in last for instance in instances)
-    return unseen_exit(case, restart.pod, *window_ns) if is_open else None
+    """Why the containers that a sidecar runs beside may have ended unseen."""
+    pod = case.scenario.pod
+    beside = pod.of_kind(ContainerKind.REGULAR) if pod.container(restart.container).is_sidecar else ()
+    last = ((each, ran(restart.pod, each.name)[-1:]) for each in beside)
+    why = (silent_end(case, restart.pod, each, one, window_ns) for each, instances in last for one in instances)
+    return next((each for each in why if each is not None), None)
 
 
 def awaits_init(case: Case, restart: Restart) -> bool:

@@ -12,7 +12,8 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.lives import deletions
 from crashloop.restarts.outages import control_plane_outages
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import ContainerKind
+from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import seconds
 
 
@@ -96,6 +97,20 @@ def blind_spot(case: Case, pod: PodHistory, instances: tuple[Instance, ...], fro
 def unseen_exit(case: Case, pod: PodHistory, from_ns: int, to_ns: int, container_id: str | None = None) -> str | None:
     """Why the runtime's events may lack an exit in that interval, as of that instance; None if they do not."""
     return _why_blind(case.recording, pod, Channel.RUNTIME, from_ns, to_ns, container_id)
+
+
+def silent_end(
+    case: Case, pod: PodHistory, spec: Container, instance: Instance, window_ns: tuple[int, int]
+) -> str | None:
+    """Why an instance may have ended in that interval (UTC) unseen: what SIGKILL ends, by the runtime's events alone.
+
+    None if it was seen to end, or nothing ends it so.
+    """
+    planned = spec.program.life(instance.ordinal)
+    by_sigkill = planned is not None and planned.end in (LifeEnd.SIGNAL, LifeEnd.MEMORY)
+    if instance.exit is not None or not (by_sigkill or spec.exit_code_on_term == KILLED):
+        return None
+    return unseen_exit(case, pod, *window_ns, instance.container_id)
 
 
 def first_gap(case: Case, channel: Channel) -> Gap | None:

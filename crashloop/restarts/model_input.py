@@ -20,6 +20,7 @@ from crashloop.model.lives import (
     StartsBlocked,
 )
 from crashloop.model.restart import effective_policy
+from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.lives import collected_early, ran, was_killed
@@ -89,7 +90,9 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=not with_sandbox and was_killed(case, container, number, instance),
-            may_be_killed=with_sandbox or _was_changed(case, container, instance),
+            may_be_killed=with_sandbox
+            or _was_changed(case, container, instance)
+            or _was_failing(case.scenario.pod.container(container), number, instance),
             by_rule_alone=_is_under_never(case, container, instance),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
@@ -108,6 +111,18 @@ def _is_under_never(case: Case, container: str, instance: Instance) -> bool:
 def _was_changed(case: Case, container: str, instance: Instance) -> bool:
     """Whether its definition changed while it ran, so that the kubelet may have been ending it when it ended."""
     return any((instance.begun_ns or 0) <= each <= (instance.exit_ns or 0) for each in case.changes_ns(container))
+
+
+def _was_failing(spec: Container, number: int, instance: Instance) -> bool:
+    """Whether a probe may have failed often enough, so that the kubelet may have been ending it when it ended.
+
+    Failures of the life before may go on.
+    """
+    return any(
+        fatal(instance, probe, failures=before) is not None
+        for probe in spec.killing_probes
+        for before in range(probe.failure_threshold if number else 1)
+    )
 
 
 def _ends_with_its_sandbox(case: Case, instance: Instance, following: Instance | None) -> bool:

@@ -99,7 +99,13 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
         if not is_delay_known(case, pod, container, previous, following):
             continue
         reset = replaced.get(previous.ordinal)
-        since_ns = reset.trigger.t_ns if reset is not None else case.record_lost_ns(container, previous)
+        decided = decided_after(case, container, ideal.restart - 1, previous, following, reset)
+        if reset is not None:
+            since_ns: int | None = reset.trigger.t_ns
+        elif decided.is_refused:  # it had ended for good, until its sandbox went
+            since_ns = case.sandbox_killed_ns(previous, following)
+        else:
+            since_ns = case.record_lost_ns(container, previous)
         due = _since_trigger(ideal, previous, since_ns)
         shortest = _shortest(case.recording.clocks, previous, following) if following else None
         to_create = span(previous.exit, following.created) if following else None
@@ -113,7 +119,7 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
                 due,
                 previous,
                 following,
-                decided_after(case, container, due.restart - 1, previous, following, reset),
+                decided,
                 spec,
             ),
             previous=previous,

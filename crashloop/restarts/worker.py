@@ -1,0 +1,76 @@
+"""When the one worker of a pod was busy: everything else of the pod waits for it.
+
+Theory of operation. A sync ends, makes and starts one after the other (pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1
+SyncPod). What it starts is measured: from the runtime's create to the start, or to the end of what its hook has killed. What it
+ends is planned: a preStop hook takes its time, and what ignores SIGTERM its grace period. While the scenario has taken the
+runtime away it can do neither.
+"""
+
+from collections.abc import Iterator
+
+from crashloop.history.instances import Instance
+from crashloop.history.recording import PodHistory
+from crashloop.model.planned_exit import longest_ending_s
+from crashloop.restarts.case import Case
+from crashloop.restarts.lives import ran, was_killed
+from crashloop.spec.intervention import InterventionKind, down_s
+from crashloop.spec.pod import Container
+from crashloop.spec.program import LifeEnd
+
+SANDBOX_ANEW_NS = 5_000_000_000
+"""From the end of a sandbox to the creation of the next: a relist, a sync, the usual grace period, and the end of its network."""
+RUNTIME_BACK_NS = 6_000_000_000
+"""From the start of a runtime to the kubelet's first sync of its pods: it looks every 5 s at most (pkg/kubelet/kubelet.go@v1.37.1
+syncLoop)."""
+
+_Span = tuple[int | None, int | None]
+"""From and until, UTC; None where that was not seen."""
+
+
+def busy_s(case: Case, pod: PodHistory, window_ns: tuple[int, int], *, but_for: str) -> float:
+    """For how long in that window (UTC) the worker was at the pod's sandbox, its runtime, or a container but this one."""
+    spans = [
+        each
+        for spec in case.scenario.pod.containers
+        if spec.name != but_for
+        for number, instance in enumerate(ran(pod, spec.name))
+        for each in (_starting(spec, number, instance), _ending(case, spec, number, instance))
+    ]
+    spans += (*_sandboxes(pod, window_ns[1]), *_without_runtime(case))
+    reached_ns, until_ns, total_ns = *window_ns, 0
+    for begun_ns, done_ns in sorted((one, other) for one, other in spans if one is not None and other is not None):
+        begun_ns, done_ns = max(begun_ns, reached_ns), min(done_ns, until_ns)
+        total_ns += max(0, done_ns - begun_ns)
+        reached_ns = max(reached_ns, done_ns)
+    return total_ns / 1e9
+
+
+def _starting(spec: Container, number: int, instance: Instance) -> _Span:
+    planned = spec.program.life(number)
+    by_hook = planned is not None and planned.end is LifeEnd.HOOK
+    created, done = instance.created, instance.exited if instance.was_refused or by_hook else instance.started
+    return (None, None) if created is None or done is None else (created.utc_ns, done.utc_ns)
+
+
+def _ending(case: Case, spec: Container, number: int, instance: Instance) -> _Span:
+    if instance.exit_ns is None or not was_killed(case, spec.name, number, instance):
+        return None, None
+    return instance.exit_ns - round(longest_ending_s(spec, case.scenario.pod.grace_s) * 1e9), instance.exit_ns
+
+
+def _sandboxes(pod: PodHistory, until_ns: int) -> Iterator[_Span]:
+    """From the creation of each sandbox to its start, and from the end of one towards the next: what still runs is ended."""
+    phases = {(each.sandbox_id, each.phase): each.fact.utc_ns for each in pod.sandboxes}
+    made_ns = [at_ns for (_, phase), at_ns in phases.items() if phase == "created" and at_ns is not None]
+    for (one, phase), at_ns in phases.items():
+        if phase == "created":
+            yield at_ns, phases.get((one, "started"))
+        elif phase == "exited" and at_ns is not None:
+            yield at_ns, min((*(each for each in made_ns if each > at_ns), until_ns, at_ns + SANDBOX_ANEW_NS))
+
+
+def _without_runtime(case: Case) -> Iterator[_Span]:
+    for each in case.recording.interventions:
+        if each.data.action == InterventionKind.RESTART_RUNTIME:
+            down_ns = round(down_s(each.data.arguments) * 1e9)
+            yield each.t_ns, max(each.data.ended_ns or 0, each.t_ns + down_ns) + RUNTIME_BACK_NS
