@@ -16,6 +16,7 @@ from crashloop.restarts.evidence import is_journal_lost, silent_end
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import exited_by_itself, leaves_ns, was_killed
 from crashloop.restarts.owed import owed_until_ns
+from crashloop.restarts.worker import busy_s
 from crashloop.spec.pod import GRACE_PERIOD_S, SUCCEEDS, Container, Probe
 from crashloop.spec.program import KILLED, LifeEnd
 from crashloop.words import at_lines, count, seconds
@@ -198,6 +199,8 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
     grace_s = case.scenario.pod.grace_s if probe.grace_s is None else probe.grace_s
     until_ns = min(life.instance.exit_ns or case.recording.end_ns, _pod_ends_ns(case, life) or case.recording.end_ns)
     lived_s, most_s = (until_ns - last.had_ns) / 1e9, KILLED_WITHIN_S + ending_s(life.spec, grace_s)
+    if lived_s > most_s:
+        lived_s -= busy_s(case, life.pod, (last.had_ns, until_ns), but_for=life.spec.name)
     if lived_s > most_s:
         lines = (last.fact.line, *((ended.line,) if ended else ()))
         sentence = (

@@ -28,7 +28,7 @@ from crashloop.restarts.model_input import counted_anew
 from crashloop.restarts.outages import may_be_old_ns, may_lag_ns, settled_ns
 from crashloop.restarts.restart import Restart, restarts
 from crashloop.spec.duration import stated_backoff_s
-from crashloop.spec.intervention import CHANGE_A_CONTAINER
+from crashloop.spec.intervention import CHANGE_A_CONTAINER, MAKE_ANOTHER_POD
 from crashloop.spec.pod import ContainerKind
 from crashloop.words import at_lines, count, seconds
 
@@ -319,8 +319,10 @@ def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
     seen["changes"] += len(done)
     added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
     for pod in (each for each in case.pods if not each.mirrors):
-        before, since_ns = 0, first_sign_ns(pod)
-        changes = [each.t_ns for each in done if each.t_ns >= since_ns]
+        before, since_ns = 0, 0 if pod is case.pods[0] else first_sign_ns(pod)
+        made_ns = [each.t_ns for each in case.recording.interventions if each.data.action in MAKE_ANOTHER_POD]
+        asked_ns = max((each for each in made_ns if each < since_ns), default=0)
+        changes = [each.t_ns for each in done if each.t_ns >= asked_ns]
         # The same value again is no change of the spec.
         sure = {str((each.data.action, each.data.arguments)): each.t_ns for each in done[::-1] if each.t_ns >= since_ns}
         for each in (status for status in pod.statuses if status.containers):

@@ -220,6 +220,9 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
     if waited_s <= last.latest_s or restart.decided.decision is Decision.STOP or awaits_init(case, restart):
         return None
     window_ns = (exited.utc_ns, until_ns)
+    worked_s = busy_s(case, restart.pod, late_window(window_ns, last.delay_s), but_for=restart.container)
+    if waited_s - worked_s <= last.latest_s:
+        return None
     attempted, gone = restart.failed_attempt, kubelet_never_back(case, until_ns)
     blind = blind_spot(case, restart.pod, restart.pod.instances(restart.container), *window_ns)
     lines: tuple[int, ...] = ()
