@@ -58,17 +58,15 @@ def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExi
     replaced = replacements(case, pod, container)
     delays = {each.due.restart: each for each in restarts_of(case, pod, container)}
     for number, (instance, following) in enumerate(zip_longest(instances, instances[1:])):
-        delay = delays.get(number + 1)
         if instance.exit is not None:
-            decided = decided_after(case, container, number, instance, following, replaced.get(instance.ordinal))
             yield DecidedExit(
                 pod=pod,
                 container=container,
                 number=number,
                 instance=instance,
                 following=following,
-                decided=decided if delay is None else delay.decided,
-                delay=delay,
+                decided=decided_after(case, container, number, instance, following, replaced.get(instance.ordinal)),
+                delay=delays.get(number + 1),
             )
 
 
