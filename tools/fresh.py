@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from crashloop.cluster.processes import run, sigterm_as_exit
+from crashloop.cluster.processes import run, signals_as_exit
 from crashloop.errors import CrashloopError
 from crashloop.settings import resolve_settings
 from crashloop.verdict import ExitCode
@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--with", action="append", default=[], dest="packages", metavar="PACKAGE")
     arguments = parser.parse_args()
     suite = " with ".join((arguments.suite, *arguments.packages))
-    with sigterm_as_exit(), tempfile.TemporaryDirectory(prefix="fresh-", dir="/var/tmp") as work:
+    with signals_as_exit(), tempfile.TemporaryDirectory(prefix="fresh-", dir="/var/tmp") as work:
         Path(work).chmod(0o755)
         root = Path(work, "root")
         try:

@@ -92,6 +92,8 @@ _PIPE_CLOSED = 128 + signal.SIGPIPE
 def _exit_code() -> int:
     _open_streams()
     try:
+        if sys.flags.optimize:
+            raise UsageError("PYTHONOPTIMIZE leaves out assertions, and they judge.\nUnset it.")
         try:
             ended_with = app(standalone_mode=False)
             sys.stdout.flush()
@@ -163,7 +165,8 @@ def _is_folder_gone() -> bool:
 
 def _drop_output() -> None:
     """Let the interpreter end without a second error, where standard output is what cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # a host without /dev/null
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str) -> None:

@@ -72,7 +72,8 @@ def run(
             errors="replace",
         )
     except OSError as error:
-        raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}).") from error
+        missing = "" if error.filename in (None, words[0]) else f": {error.filename}"  # as /dev/null
+        raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}{missing}).") from error
     with process:
         try:
             output, errors = process.communicate(input, timeout=timeout_s)
@@ -393,22 +394,28 @@ def host_name(pid: int) -> str:
     return file.read_text(encoding="utf-8").strip() if file.exists() else ""
 
 
-@contextmanager
-def sigterm_as_exit() -> Iterator[None]:
-    """Let SIGTERM unwind the stack as Ctrl-C does, so that what was begun is cleaned up.
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+"""What ends a command from outside; the second when its terminal goes away, as at the end of a connection."""
 
-    In the main thread only, as signals are handled there; and not where the caller has a handler of its own.
+
+@contextmanager
+def signals_as_exit() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that what was begun is cleaned up.
+
+    In the main thread only, as signals are handled there; and not one that the caller handles or ignores, as nohup(1) does.
     """
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in _ENDINGS if in_main and signal.getsignal(number) is signal.SIG_DFL]
 
     def leave(number: int, _frame: FrameType | None) -> None:
+        for each in ours:  # a shell sends a second SIGHUP, which would break off the cleaning
+            signal.signal(each, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, leave)
+    for number in ours:
+        signal.signal(number, leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)

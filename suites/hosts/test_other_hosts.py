@@ -68,6 +68,27 @@ HOSTS = {
         "ip rule add prio 40000 from all lookup 77"
     ),
     "a process namespace of its own": "exec unshare --pid --fork --mount-proc",
+    "boot times of a namespace, no loopback": "exec unshare --net --time --boottime 400000 --monotonic 300000 --fork",
+    "a time zone beyond a day, other programs first on a relative PATH, junk in KUBECONFIG": (
+        "mkdir bin; for each in containerd kubelet runc ctr etcd containerd-shim-runc-v2 modprobe docker git; do "
+        "printf '#!/bin/sh\nexit 9\n' >bin/$each; chmod +x bin/$each; done; head -c 3000 /dev/urandom >junk; "
+        "export PATH=.:bin:$PATH TZ=XXX-24:59:59 KUBECONFIG=$PWD/junk LD_PRELOAD=/none/libx.so"
+    ),
+    "no HOME, relative TMPDIR, settings of Go and Python, another encoding": (
+        f"unset HOME; export CRASHLOOP_CACHE_DIR={CACHE} TMPDIR=. GOFLAGS=-mod=vendor GOPROXY=off PYTHONPATH=/none "
+        "PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 LC_ALL=de_DE.ISO-8859-1 PYTHONIOENCODING=latin-1 PYTHONUTF8=0"
+    ),
+    "a cache elsewhere, few watches, no localhost, a read-only /dev/shm and /dev/null": (
+        f"mkdir x; ln -s {CACHE} x/crashloop; export XDG_CACHE_HOME=$PWD/x XDG_STATE_HOME=/none XDG_RUNTIME_DIR=/none; "
+        "echo 64 >few; mount --bind few /proc/sys/fs/inotify/max_user_watches; "
+        "echo '127.0.1.1 me' >names; mount --bind names /etc/hosts; mount -t tmpfs -o ro none /dev/shm; "
+        "mount --bind /dev/null /dev/null; mount -o remount,bind,ro /dev/null"
+    ),
+    "no stream is open": "{ exec 0<&- 1>&- 2>&-; }",
+    "a checkout of another user on overlayfs": (
+        "mkdir m t; mount -t tmpfs none t; mkdir t/u t/w; "
+        f"mount -t overlay -o lowerdir={ROOT},upperdir=t/u,workdir=t/w none m; chown 1234 m m/crashloop; mount --bind m {ROOT}"
+    ),
 }
 
 REFUSED = {
@@ -84,6 +105,18 @@ REFUSED = {
         ExitCode.USAGE,
         "its path is not in UTF-8; name another by --run-dir",
     ),
+    "/proc without the kernel's files": (
+        "exec unshare --pid --fork sh -ec 'mount -t proc -o subset=pid none /proc; exec \"$@\"' sh",
+        ExitCode.ERROR,
+        "/proc/meminfo: this host hides it; mount a whole /proc",
+    ),
+    "no /dev/null": (
+        "mkdir dev; mount -t tmpfs none dev; cp -a /dev/kmsg /dev/zero /dev/full /dev/random /dev/urandom /dev/tty dev; "
+        "mount --move dev /dev",
+        ExitCode.ERROR,
+        "crashloop: No such file or directory: /dev/null.",
+    ),
+    "assertions left out": ("export PYTHONOPTIMIZE=1", ExitCode.USAGE, "PYTHONOPTIMIZE leaves out assertions"),
 }
 
 

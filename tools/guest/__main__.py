@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from crashloop.cluster.processes import sigterm_as_exit
+from crashloop.cluster.processes import signals_as_exit
 from crashloop.errors import ClusterError, CrashloopError
 from crashloop.progress import default_progress
 from crashloop.settings import resolve_settings
@@ -49,7 +49,7 @@ def main() -> int:
     try:
         settings, progress = resolve_settings(), default_progress()
         cache = settings.paths.cache_dir.resolve()
-        with sigterm_as_exit():
+        with signals_as_exit():
             program, image = kernel(cache, progress), root_image(cache, progress)
         if arguments.build:
             return ExitCode.OK
@@ -84,7 +84,7 @@ def run_guest(program: Path, image: Path, folders: dict[str, Path], steps_s: flo
     """Boot, and wait for the guest to power itself off. Raises ClusterError with the console's last lines if it does not."""
     share = folders["share"]
     console = share / "console.log"
-    with tempfile.TemporaryDirectory(prefix="guest-") as work, sigterm_as_exit(), console.open("wb") as output:
+    with tempfile.TemporaryDirectory(prefix="guest-") as work, signals_as_exit(), console.open("wb") as output:
         command = kernel_command(program, image, Path(work, "disk"), folders, mhz=_clock_speed())
         guest = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=work

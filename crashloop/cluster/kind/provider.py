@@ -24,7 +24,7 @@ from crashloop.cluster.kind.plan import (
 from crashloop.cluster.kind.prerequisites import check_docker, check_request, docker_facts
 from crashloop.cluster.kubelets import KubeletProgram, Kubelets
 from crashloop.cluster.ownership import ClusterStore, new_facts
-from crashloop.cluster.processes import sigterm_as_exit
+from crashloop.cluster.processes import signals_as_exit
 from crashloop.cluster.provider import ClusterRequest, Progress
 from crashloop.cluster.removal import reap
 from crashloop.errors import UsageError
@@ -50,7 +50,7 @@ class KindProvider:
     def up(self, request: ClusterRequest, progress: Progress) -> KindCluster:
         self.check(request)
         reap(self._store)
-        with sigterm_as_exit():
+        with signals_as_exit():
             blueprint, kubelets = self._blueprint(request, progress)
             return self._up(request, blueprint, kubelets, progress)
 

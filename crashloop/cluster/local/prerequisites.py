@@ -35,7 +35,7 @@ from crashloop.cluster.prerequisites import (
     require_none,
 )
 from crashloop.cluster.provider import ClusterRequest, Progress
-from crashloop.errors import UsageError
+from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.processors import available_processors
 
 TOOLS = {
@@ -67,7 +67,8 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     can_install: bool
     """Whether apt-get can install plain tools."""
     cgroups: CgroupHost
-    cgroups_writable: bool
+    read_only_cgroups: tuple[str, ...]
+    """Mount points of them."""
     controllers: frozenset[str]
     namespaces: str
     """What a trial of a node's namespaces printed; empty if it worked or this user is not root."""
@@ -104,9 +105,16 @@ def _is_visible(folder: Path) -> bool:
 
 
 def room(cgroups: CgroupHost) -> tuple[int, int]:
-    """CPUs and bytes of memory for a cluster, by what the host has and by what a container's limits leave of it."""
+    """CPUs and bytes of memory for a cluster, by what the host has and by what a container's limits leave of it.
+
+    Raises PrerequisiteError where /proc shows processes alone, as with the mount option subset=pid: nothing runs there.
+    """
     limits = container_limits(cgroups)
-    return min(available_processors(), limits.cpus), min(psutil.virtual_memory().available, limits.memory_left)
+    try:
+        available = psutil.virtual_memory().available
+    except FileNotFoundError as error:
+        raise PrerequisiteError(f"{error.filename}: this host hides it; mount a whole /proc (proc(5)).") from error
+    return min(available_processors(), limits.cpus), min(available, limits.memory_left)
 
 
 def _existing(folder: Path) -> Path:
@@ -135,7 +143,7 @@ def host_facts(state_dir: Path, cache_dir: Path) -> HostFacts:
         missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool) is None),
         can_install=os.geteuid() == 0 and shutil.which("apt-get") is not None,
         cgroups=cgroups,
-        cgroups_writable=not any(_is_read_only(Path(mount)) for mount in cgroups.mounts),
+        read_only_cgroups=tuple(each for each in cgroups.mounts if _is_read_only(Path(each))),
         controllers=_available_controllers(cgroups),
         namespaces=try_namespaces() if linux and root else "",
         links=try_links() if linux and root else "",
@@ -203,7 +211,7 @@ def check_host(facts: HostFacts, *, nodes: int) -> None:
     """Raise one PrerequisiteError that lists every problem with its remedy."""
     require_none(
         problems(facts, nodes=nodes),
-        failure=f"provider local: this host cannot run {nodes} nodes.",
+        failure=f"provider local: this host cannot run {f'{nodes} nodes' if nodes else 'a cluster'}.",
         alternative="Other providers: --provider kind needs Docker, --provider existing needs a kubeconfig.",
     )
 
@@ -301,10 +309,10 @@ def _cgroup_problems(facts: HostFacts) -> Iterator[Problem]:
     missing = [name for name in NEEDED[facts.cgroups.version] if name not in facts.controllers]
     if not facts.cgroups.mounts:
         yield Problem("cgroups", f"none are where a kubelet looks: `mount -t cgroup2 cgroup2 {UNIFIED}`.")
-    elif not facts.cgroups_writable:
-        yield Problem(
-            "cgroups", f"mounted read-only: start the container with --privileged, or `mount -o remount,rw {UNIFIED}`."
-        )
+    elif facts.read_only_cgroups:
+        first = facts.read_only_cgroups[0]
+        text = f"mounted read-only: start the container with --privileged, or `mount -o remount,rw {first}`."
+        yield Problem("cgroups", text)
     elif missing:
         yield Problem(
             "cgroups",

@@ -40,7 +40,7 @@ from crashloop.cluster.local.prerequisites import (
     install_missing_tools,
 )
 from crashloop.cluster.ownership import ClusterStore, new_facts
-from crashloop.cluster.processes import sigterm_as_exit
+from crashloop.cluster.processes import signals_as_exit
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
 from crashloop.settings import Settings, resolve_settings
@@ -144,7 +144,7 @@ class LocalProvider:
             kubelets.of(node.profile, progress)
             with_runtime(blueprint, node.profile, self._settings, progress)
         reap(self._store)
-        with sigterm_as_exit():
+        with signals_as_exit():
             return self._up(request, blueprint, kubelets, progress)
 
     def describe_plan(self, request: ClusterRequest, progress: Progress) -> str:

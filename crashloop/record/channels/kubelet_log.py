@@ -8,6 +8,7 @@ pkg/kubelet/container/sync_result.go@v1.37.1 and pkg/kubelet/pod_workers.go@v1.3
 import logging
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -207,7 +208,7 @@ class KubeletLogChannel(Follower):
             return
         self._unreadable.pop(node, None)
         now = datetime.now(UTC)
-        zone = zone_of(lines, now, now.astimezone().utcoffset() or timedelta(0))
+        zone = zone_of(lines, now, timedelta(seconds=time.localtime().tm_gmtoff))
         for line in lines:
             self._notice_process(node, line, now, zone)
             about = pod_of(line)

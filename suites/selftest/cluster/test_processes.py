@@ -3,6 +3,8 @@
 import os
 import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,12 +18,23 @@ from crashloop.cluster.processes import (
     kill_until_gone,
     marked_processes,
     signal_daemon,
+    signals_as_exit,
     wait_gone,
 )
 from crashloop.errors import ClusterError, PrerequisiteError
 from crashloop.waiting import wait_until
 
 SLEEP = ("sleep", "1000")
+CLEANS = """
+import os, signal
+from crashloop.cluster.processes import signals_as_exit
+with signals_as_exit():
+    try:
+        os.kill(os.getpid(), signal.SIG{})
+    finally:
+        os.kill(os.getpid(), signal.SIGHUP)
+        print("cleaned")
+"""
 
 
 @pytest.fixture
@@ -124,3 +137,18 @@ def test_settings_of_the_users_other_programs_do_not_reach_components(
     lines = (tmp_path / "log").read_text().splitlines()
     assert {line.split("=")[0] for line in lines} & (of_others | theirs) == theirs
     assert f"TMPDIR={tmp_path}" in lines
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP"])
+def test_what_was_begun_is_cleaned_up_though_a_second_signal_comes(name: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", CLEANS.format(name)], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (128 + getattr(signal, f"SIG{name}"), "cleaned\n"), ended.stderr
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_as_exit():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

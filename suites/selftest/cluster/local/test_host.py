@@ -26,7 +26,7 @@ GOOD = HostFacts(
     missing_tools=(),
     can_install=True,
     cgroups=CgroupHost(version=2, mounts=("/sys/fs/cgroup",)),
-    cgroups_writable=True,
+    read_only_cgroups=(),
     controllers=frozenset({"cpu", "cpuset", "io", "memory", "pids"}),
     namespaces="",
     links="",
@@ -89,7 +89,11 @@ def test_nothing_stands_in_the_way_on_a_usual_host() -> None:
             "from /home, which is mounted noexec: see CRASHLOOP_CACHE_DIR",
         ),
         ({"state_writable": False}, "state folder", "set CRASHLOOP_STATE_DIR to a folder on another one"),
-        ({"cgroups_writable": False}, "cgroups", "mounted read-only: start the container with --privileged"),
+        (
+            {"read_only_cgroups": ("/sys/fs/cgroup/memory",)},
+            "cgroups",
+            "read-only: start the container with --privileged, or `mount -o remount,rw /sys/fs/cgroup/memory`",
+        ),
         ({"cgroups": CgroupHost(version=2, mounts=())}, "cgroups", "`mount -t cgroup2 cgroup2 /sys/fs/cgroup`"),
         ({"controllers": frozenset({"cpu", "memory"})}, "cgroups", "v2 without controller pids"),
         (

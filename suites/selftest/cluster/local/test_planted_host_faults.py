@@ -27,6 +27,17 @@ FAULTS = {
         "cgroups",
         "mounted read-only: start the container with --privileged",
     ),
+    "one hierarchy read-only": (
+        "mount -o remount,bind,ro /sys/fs/cgroup/memory",
+        "cgroups",
+        "`mount -o remount,rw /sys/fs/cgroup/memory`",
+    ),
+    "controllers that v1 holds": (
+        "umount -lR /sys/fs/cgroup/; mount -t cgroup2 none /sys/fs/cgroup/",
+        "cgroups",
+        "v2 without controller cpu, memory, pids: enable it on the kernel's command line, or in the cgroup.subtree_control "
+        "above that of the container; on v2 unmount a v1 hierarchy that holds it",
+    ),
     "no cgroups": ("umount -lR /sys/fs/cgroup", "cgroups", "mount -t cgroup2 cgroup2 /sys/fs/cgroup"),
     "cgroups elsewhere": (
         "umount -lR /sys/fs/cgroup; mount -t cgroup2 none tmp",
@@ -130,6 +141,9 @@ HARMLESS = {
     "limits that suffice": "ulimit -n 1024; ulimit -f 400000; ulimit -v 16000000",
     "limits that may be raised": "ulimit -Sn 64; ulimit -Sf 20000; ulimit -Sv 4000000; ulimit -St 60",
     "no home": "exec env -i",
+    "no modprobe on PATH": "export PATH=/usr/bin:/bin",
+    "no library to preload": "export LD_PRELOAD=/none/libx.so",
+    "boot times of a namespace": "exec unshare --time --boottime 400000 --monotonic 300000 --fork",
     "one CPU": "exec taskset --cpu-list 0",
 }
 
