@@ -164,17 +164,24 @@ class Runtime:
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         elif container.exit_code_on_term == KILLED:
             asked_ns = self.loop.now
-            yield (max(given_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + given_s) * S
+            longest_s = max(given_s, hook_s + GRACE_PERIOD_S) if self.hook_in_grace else hook_s + given_s
+            yield from self._while_it_runs(instance, longest_s * S)
             while self.ready_ns > asked_ns:
                 asked_ns = self.loop.now
                 yield given_s * S if self.repeats_kills else NEVER_NS
             self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
         else:
             if hook_s:
-                yield hook_s * S
+                yield from self._while_it_runs(instance, hook_s * S)
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
             self._exit(pod, instance, container.exit_code_on_term)
+
+    def _while_it_runs(self, instance: SimulatedInstance, longest_ns: int) -> Steps:
+        """A wait that ends with the instance: a hook goes with its container, and a stop with the exit."""
+        until_ns = self.loop.now + longest_ns
+        while instance.exited_ns is None and self.loop.now < until_ns:
+            yield min(LOOK_NS, until_ns - self.loop.now)
 
     def end(self, pod: SimPod, instances: Sequence[tuple[Container, SimulatedInstance, int | None]]) -> Steps:
         """Kill instances, each with its grace period: one after the other, but those that take their time beside each other."""
