@@ -544,3 +544,9 @@ def test_a_dry_run_of_a_manifest_says_what_would_run_and_what_is_replaced(tmp_pa
     )
     assert "stage storm: 360 s with 1 healthy, 7 app" in done.output
     assert "load 'app', app.yaml: spec.nodeSelector is left out" in done.output
+
+
+@pytest.mark.parametrize("option", ["--image-archive", "--kubelet-binary"])
+def test_a_dry_run_names_a_file_that_is_not_there(tmp_path: Path, option: str) -> None:
+    with pytest.raises(UsageError, match=f"{option} {tmp_path}/gone"):
+        CliRunner().invoke(app, ["stress", "--dry-run", option, f"{tmp_path}/gone"], catch_exceptions=False)
