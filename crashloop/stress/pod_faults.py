@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
-from crashloop.spec.pod import LABEL_KEY, LABEL_VALUE
+from crashloop.spec.pod import LABEL_KEY
 from crashloop.stress.pod_rules import NAMES, broken_rules
 
 Json = Mapping[str, Any]
@@ -52,7 +52,7 @@ def invalid(spec: Json) -> Iterator[str]:
         yield from (f"spec.volumes[{number}]{fault}" for fault in _volume(each))
     for number, each in enumerate(spec.get("tolerations") or ()):
         yield from (f"spec.tolerations[{number}].{fault}" for fault in _toleration(each))
-    volumes = {each.get("name") for each in spec.get("volumes") or ()}
+    volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
     claims = {each.get("name") for each in spec.get("resourceClaims") or ()}
     for field in ("initContainers", "containers"):
         for number, each in enumerate(spec.get(field) or ()):
@@ -94,7 +94,12 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
 _OF_CLASSES = {"": 0, "system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """The priorities of classes that every cluster has; other classes have up to 1,000,000,000."""
 _MOST_PRIORITY = 1_000_000_000
-_MOST_SERVERS = 3
+_MOST_OF_DNS = {"nameservers": 3, "searches": 32}
+_OF_HOST = {
+    "hostNetwork": re.compile(r"net[./].+"),
+    "hostIPC": re.compile(r"kernel[./](shm|msg|sem).*|fs[./]mqueue[./].+"),
+}
+"""Sysctls of a namespace that a pod may share with its host."""
 
 
 def _together(spec: Json, whole: Json) -> Iterator[str]:
@@ -102,6 +107,8 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
     priority, name = spec.get("priority"), spec.get("priorityClassName") or ""
     if priority is not None and priority != _OF_CLASSES.get(name, min(priority, _MOST_PRIORITY)):
         yield f"priority is {priority}; what its class has is valid ({_OF_CLASSES.get(name, f'up to {_MOST_PRIORITY}')})"
+    if spec.get("preemptionPolicy") == "Never" and name in _OF_CLASSES:
+        yield "preemptionPolicy is Never; only its class decides that"
     if spec.get("overhead") and not spec.get("runtimeClassName"):
         yield "overhead is set without a runtimeClassName, whose RuntimeClass decides it"
     if whole.get("claims"):
@@ -112,29 +119,22 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
     for number, each in enumerate(spec.get("topologySpreadConstraints") or ()):
         if each.get("minDomains") and each.get("whenUnsatisfiable") == "ScheduleAnyway":
             yield f"topologySpreadConstraints[{number}].minDomains is set; it needs whenUnsatisfiable DoNotSchedule"
-    if len((spec.get("dnsConfig") or {}).get("nameservers") or ()) > _MOST_SERVERS:
-        yield f"dnsConfig.nameservers has more than {_MOST_SERVERS}"
+        if each.get("matchLabelKeys") and each.get("labelSelector") is None:
+            yield f"topologySpreadConstraints[{number}].matchLabelKeys is set; it needs labelSelector"
+    for name, most in _MOST_OF_DNS.items():
+        if len((spec.get("dnsConfig") or {}).get(name) or ()) > most:
+            yield f"dnsConfig.{name} has more than {most}"
+    for number, each in enumerate((spec.get("securityContext") or {}).get("sysctls") or ()):
+        for field, names in _OF_HOST.items():
+            if spec.get(field) and names.fullmatch(each.get("name") or ""):
+                yield f"securityContext.sysctls[{number}].name is {each['name']!r}; with {field} it is the host's"
     of_containers = [each.get("resources") or {} for each in spec.get("containers") or ()]
     for kind, add in (("limits", max), ("requests", sum)):
         for name, value in (whole.get(kind) or {}).items():
             parts = [amount_of((each.get(kind) or {}).get(name) or 0) or Fraction() for each in of_containers]
-            most = amount_of(value)
-            if most is not None and parts and add(parts) > most:
+            whole_of_it = amount_of(value)
+            if whole_of_it is not None and parts and add(parts) > whole_of_it:
                 yield f"resources.{kind}.{name} is {value}; its containers have more"
-
-
-def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
-    """A sentence without its full stop per key that no annotation has."""
-    for key in annotations:
-        if not LABEL_KEY.fullmatch(key.lower()):
-            yield f"metadata.annotations has the key {key!r}, which is none"
-
-
-def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
-    """A sentence without its full stop per label that no object can have."""
-    for key, value in labels.items():
-        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
-            yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"
 
 
 def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _volume(volume: Json) -> Iterator[str]:
 
 def _toleration(toleration: Json) -> Iterator[str]:
     operator = toleration.get("operator") or "Equal"
-    yield from _chosen(operator, ("Equal", "Exists", "Lt", "Gt"), "operator")
+    yield from _chosen(operator, ("Equal", "Exists"), "operator")
     if operator == "Exists" and toleration.get("value"):
         yield f"value is {toleration['value']!r}; beside the operator Exists none is valid"
     if not toleration.get("key") and operator != "Exists":
@@ -204,7 +204,7 @@ def _toleration(toleration: Json) -> Iterator[str]:
         yield "tolerationSeconds is set; only the effect NoExecute takes it"
 
 
-def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
+def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     image, rules = container.get("image"), container.get("restartPolicyRules") or ()
     if not image or not _IMAGE.fullmatch(image):
         yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
@@ -236,6 +236,9 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
             yield f"volumeMounts[{number}].recursiveReadOnly is {mount['recursiveReadOnly']}; it needs readOnly"
         if mount.get("name") not in volumes:
             yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume, and no claim is made for it"
+    for number, device in enumerate(container.get("volumeDevices") or ()):
+        if not {"persistentVolumeClaim", "ephemeral"} & {*volumes.get(device.get("name"), ())}:
+            yield f"volumeDevices[{number}].name is {device.get('name')!r}, which is no claim of the pod"
     for number, variable in enumerate(container.get("env") or ()):
         field = ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
         if field and not _FIELDS.fullmatch(field):

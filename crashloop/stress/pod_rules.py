@@ -25,8 +25,13 @@ def _by_field(text: str) -> dict[str, tuple[str, ...]]:
 
 
 NEEDED = _by_field("""
+    AWSElasticBlockStoreVolumeSource: volumeID
+    AzureDiskVolumeSource: diskName diskURI
     AzureFileVolumeSource: secretName shareName
     CSIVolumeSource: driver
+    CephFSVolumeSource: monitors
+    CinderVolumeSource: volumeID
+    ClusterTrustBundleProjection: path
     ConfigMapEnvSource: name
     ConfigMapKeySelector: name key
     ConfigMapProjection: name
@@ -36,7 +41,10 @@ NEEDED = _by_field("""
     EnvVar: name
     EphemeralVolumeSource: volumeClaimTemplate
     FileKeySelector: volumeName path key
+    FlexVolumeSource: driver
+    GCEPersistentDiskVolumeSource: pdName
     GitRepoVolumeSource: repository
+    GlusterfsVolumeSource: endpoints path
     HTTPHeader: name
     HostAlias: ip
     HostPathVolumeSource: path
@@ -45,14 +53,18 @@ NEEDED = _by_field("""
     KeyToPath: key path
     NFSVolumeSource: server path
     ObjectFieldSelector: fieldPath
-    PersistentVolumeClaimSpec: accessModes
+    PersistentVolumeClaimSpec: accessModes resources
     PersistentVolumeClaimVolumeSource: claimName
     PodDNSConfigOption: name
     PodOS: name
     PodReadinessGate: conditionType
+    PortworxVolumeSource: volumeID
+    QuobyteVolumeSource: registry volume
+    RBDVolumeSource: monitors image
     ResourceFieldSelector: resource
-    SeccompProfile: type
     AppArmorProfile: type
+    ScaleIOVolumeSource: gateway system volumeName
+    SeccompProfile: type
     SecretEnvSource: name
     SecretKeySelector: name key
     SecretProjection: name
@@ -62,12 +74,15 @@ NEEDED = _by_field("""
     TopologySpreadConstraint: maxSkew topologyKey whenUnsatisfiable
     Volume: name
     VolumeDevice: name devicePath
+    VsphereVirtualDiskVolumeSource: volumePath
 """)
 """Neither missing nor empty."""
 ONE_OF = _by_field("""
     EnvVarSource: configMapKeyRef fieldRef fileKeyRef resourceFieldRef secretKeyRef
     EnvFromSource: configMapRef secretRef
+    ClusterTrustBundleProjection: name signerName
     DownwardAPIVolumeFile: fieldRef resourceFieldRef
+    FCVolumeSource: targetWWNs wwids
     PodResourceClaim: resourceClaimName resourceClaimTemplateName
 """)
 AT_MOST_ONE = _by_field("""
@@ -85,6 +100,8 @@ CHOICES = _by_field(f"""
     HTTPGetAction.scheme: HTTP HTTPS
     HostPathVolumeSource.type: BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket
     ImageVolumeSource.pullPolicy: Always IfNotPresent Never
+    ObjectFieldSelector.apiVersion: v1
+    PersistentVolumeClaimSpec.accessModes: ReadOnlyMany ReadWriteMany ReadWriteOnce ReadWriteOncePod
     PodSecurityContext.fsGroupChangePolicy: Always OnRootMismatch
     PodSecurityContext.seLinuxChangePolicy: MountOption Recursive
     PodSecurityContext.supplementalGroupsPolicy: Merge Strict
@@ -108,6 +125,8 @@ RANGES: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("SecurityContext.runAsUser", "SecurityContext.runAsGroup"), _IDS),
     "ContainerPort.hostPort": _PORTS,
     "GRPCAction.port": (1, _PORTS[1]),
+    "DownwardAPIVolumeFile.mode": _MODES,
+    "ISCSIVolumeSource.lun": (0, 255),
     "KeyToPath.mode": _MODES,
     "ServiceAccountTokenProjection.expirationSeconds": (600, 2**32),
     "TopologySpreadConstraint.maxSkew": (1, 2**31 - 1),
@@ -139,7 +158,8 @@ NAMES: Mapping[str, Name] = {
     **dict.fromkeys(("PodSpec.hostname", "PodSpec.subdomain", "PodResourceClaim.name", "Volume.name"), _LABEL),
     **dict.fromkeys(("ConfigMapKeySelector.name", "SecretKeySelector.name", "PodSpec.serviceAccountName"), _SUBDOMAIN),
     **dict.fromkeys(("PodSpec.runtimeClassName", "PodSpec.hostnameOverride", "HostAlias.hostnames"), _SUBDOMAIN),
-    **dict.fromkeys(("ConfigMapKeySelector.key", "SecretKeySelector.key", "KeyToPath.key"), _KEY),
+    **dict.fromkeys(("ConfigMapEnvSource.name", "SecretEnvSource.name", "CSIVolumeSource.driver"), _SUBDOMAIN),
+    **dict.fromkeys(("ConfigMapKeySelector.key", "SecretKeySelector.key"), _KEY),
     **dict.fromkeys(("KeyToPath.path", "DownwardAPIVolumeFile.path", "ServiceAccountTokenProjection.path"), _INSIDE),
     "SeccompProfile.localhostProfile": _INSIDE,
     **dict.fromkeys(("EnvVar.name", "EnvFromSource.prefix"), _VARIABLE),
@@ -149,7 +169,11 @@ NAMES: Mapping[str, Name] = {
     "PodDNSConfig.searches": Name(
         re.compile(rf"{_SUBDOMAIN.form.pattern.replace('a-z0-9', 'a-z0-9_')}\.?|\."), _SUBDOMAIN.said
     ),
-    "HostPathVolumeSource.path": Name(re.compile(r"(?!(.*/)?\.\.(/|$)).*"), "a path without .. is valid"),
+    **dict.fromkeys(
+        ("HostPathVolumeSource.path", "VolumeDevice.devicePath"),
+        Name(re.compile(r"(?!(.*/)?\.\.(/|$)).*"), "a path without .. is valid"),
+    ),
+    "ISCSIVolumeSource.iqn": Name(re.compile(r"(iqn|eui|naa)\..+"), "names that begin with iqn, eui or naa are valid"),
     "NFSVolumeSource.path": Name(re.compile("/.*"), "an absolute path is valid"),
     "ContainerPort.name": Name(
         re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?"),
@@ -171,6 +195,7 @@ ADDRESSES = frozenset({"HostAlias.ip", "PodDNSConfig.nameservers"})
 UNIQUE = _by_field("""
     Container.ports: name
     Container.resizePolicy: resourceName
+    Container.volumeDevices: name
     Container.volumeMounts: mountPath
     PodSecurityContext.sysctls: name
     PodSpec.resourceClaims: name
@@ -240,3 +265,17 @@ def _twice(items: list[Any], keys: tuple[str, ...], path: str) -> Iterator[str]:
         if had[0] and had in seen:
             yield f"{path}[{number}].{keys[0]} is {had[0]!r} twice"
         seen.add(had)
+
+
+def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
+    """A sentence without its full stop per key that no annotation has."""
+    for key in annotations:
+        if not LABEL_KEY.fullmatch(key.lower()):
+            yield f"metadata.annotations has the key {key!r}, which is none"
+
+
+def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
+    """A sentence without its full stop per label that no object can have."""
+    for key, value in labels.items():
+        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
+            yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"

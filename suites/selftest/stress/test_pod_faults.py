@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from crashloop.stress.pod_faults import invalid, invalid_annotations
+from crashloop.stress.pod_faults import invalid
+from crashloop.stress.pod_rules import invalid_annotations
 from crashloop.stress.pod_template import pods_in
 
 HUGE = "hugepages-2Mi"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def faults(container: dict[str, Any], **pod: Any) -> list[str]:
@@ -72,6 +74,8 @@ def volume(**source: Any) -> dict[str, Any]:
         (volume(projected={"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 60}}]}), "is 60; 600 to"),
         (volume(hostPath={"path": "/a", "type": "Dir"}), "hostPath.type is 'Dir'; valid are BlockDevice"),
         (volume(nfs={"server": "s", "path": "a"}), "nfs.path is 'a'; an absolute path is valid"),
+        (volume(iscsi={"targetPortal": "a", "iqn": "x", "lun": 0}), "iscsi.iqn is 'x'; names that begin with iqn"),
+        (volume(fc={}), "spec.volumes[0].fc has to have one of targetWWNs, wwids"),
         (volume(emptyDir={"sizeLimit": "-1"}), "spec.volumes[0].emptyDir.sizeLimit is '-1', which is no quantity"),
         ({"overhead": {"cpu": 1}}, "spec.overhead is set without a runtimeClassName"),
         ({"priority": 5}, "spec.priority is 5; what its class has is valid (0)"),
@@ -80,6 +84,10 @@ def volume(**source: Any) -> dict[str, Any]:
         ({"hostAliases": [{"ip": "a"}]}, "spec.hostAliases[0].ip is 'a', which is no IP address"),
         ({"dnsConfig": {"nameservers": ["a"]}}, "spec.dnsConfig.nameservers[0] is 'a', which is no IP address"),
         ({"dnsConfig": {"nameservers": ["10.0.0.1"] * 4}}, "spec.dnsConfig.nameservers has more than 3"),
+        ({"dnsConfig": {"searches": ["a"] * 33}}, "spec.dnsConfig.searches has more than 32"),
+        ({"preemptionPolicy": "Never"}, "spec.preemptionPolicy is Never; only its class decides that"),
+        ({"hostNetwork": True, "securityContext": {"sysctls": [{"name": "net.a"}]}}, "with hostNetwork it is the host's"),
+        ({"tolerations": [{"key": "a", "operator": "Gt", "value": "5"}]}, "operator is 'Gt'; valid are Equal, Exists"),
         ({"hostnameOverride": "a", "hostNetwork": True}, "spec.hostnameOverride is set; beside hostNetwork it is not valid"),
         ({"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]}, "is 0; 1 to"),
         ({"securityContext": {"fsGroupChangePolicy": "No"}}, "fsGroupChangePolicy is 'No'; valid are Always, OnRootMismatch"),
@@ -104,6 +112,7 @@ SIGNAL = "spec.containers[0].lifecycle.stopSignal is 'TERM'; SIGTERM, SIGRTMIN+3
         ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "a/b"}}}]}, {}, "key is 'a/b'; letters"),
         ({"envFrom": [{}]}, {}, "spec.containers[0].envFrom[0] has to have one of configMapRef, secretRef"),
         ({"ports": [{"containerPort": 80, "hostPort": -1}]}, {}, "ports[0].hostPort is -1; 0 to 65535 is valid"),
+        ({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, volume(), "volumeDevices[0].name is 'v', which is no claim"),
         ({"resizePolicy": [{"resourceName": "cpu"}]}, {}, "resizePolicy[0].restartPolicy is missing"),
         ({"resources": {"limits": {"a b/c": 1}}}, {}, "resources.limits.a b/c is no resource"),
         ({"resources": {"limits": {"cpu": 2}}}, {"resources": {"limits": {"cpu": 1}}}, "cpu is 1; its containers have more"),
@@ -141,7 +150,8 @@ def test_a_sub_path_is_inside_its_volume(path: str) -> None:
         ({"lifecycle": {"stopSignal": "SIGRTMAX-14"}}, {"os": {"name": "linux"}, "priorityClassName": "a", "priority": 7}),
         ({"securityContext": {"runAsUser": 5}}, {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}),
         ({"envFrom": [{"prefix": "A-", "secretRef": {"name": "s", "optional": True}}]}, volume(csi={"driver": "d"})),
-        ({}, volume(ephemeral={"volumeClaimTemplate": {"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"]}}})),
+        ({}, volume(ephemeral={"volumeClaimTemplate": {"metadata": {}, "spec": CLAIM}})),
+        ({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, volume(persistentVolumeClaim={"claimName": "c"})),
     ],
     ids=str,
 )  # fmt: skip
