@@ -332,6 +332,7 @@ def _check(value: Any, go: str, path: str, structs: Mapping[str, Any], refused: 
         if go == "Duration" and path not in _POINTERS:
             refused.append(f"{path} is null; a kubelet decodes it as {go}")
         return
+    go = "map[string]any" if go == "ResourceList" else go  # quantities of a pod are for crashloop.stress.pod_faults
     if go.startswith("[]"):
         if _is_a(value, list, path, go, refused):
             for number, each in enumerate(value):

@@ -150,6 +150,10 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
             "spec.containers[0].comand is no field of Kubernetes 1.37; did you mean",
         ),
         (
+            [{"kind": "Pod", "spec": spec(resources={"limits": 5})}],
+            "spec.containers[0].resources.limits is 5; a kubelet decodes it as map[string]any.",
+        ),
+        (
             [{"kind": "Pod", "spec": spec(command="a")}],
             'spec.containers[0].command is "a"; a kubelet decodes it as []string.',
         ),
@@ -173,6 +177,7 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
         "unknown field of a rule",
         "misspelt field of a probe",
         "misspelt field that decides no restart",
+        "no mapping",
         "no list",
     ],
 )

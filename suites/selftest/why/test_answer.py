@@ -409,3 +409,7 @@ def test_a_sidecar_is_not_started_again_once_the_other_containers_have_ended_for
     )
     of["status"]["containerStatuses"][0]["state"] = {"terminated": {**done["terminated"], "exitCode": 1}}
     assert answer_of(of, SETTING, ())[0].counted_s == 0.0
+
+
+def test_an_exit_at_the_end_of_all_times_has_no_next_start() -> None:
+    assert answer(pod(finished="9999-12-31T23:59:59Z"), events=(event("Killing", "by somebody"),)).earliest is None
