@@ -34,17 +34,29 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("kubeletConfig",),
     ("config", "kubeletConfig"),
     ("kubeletExtraConfig",),
+    ("spec", "nodeConfig", "kubeletConfig"),
+    ("spec", "controlPlaneConfiguration", "kubeletConfiguration"),
+    ("kubeletConfiguration",),
     ("kubelet_config_extra_args",),
+    ("kubelet_node_config_extra_args",),
     ("values",),
     ("config",),
 )
 """Where objects of others keep a configuration without its kind: /configz; EKS NodeConfig; OpenShift KubeletConfig; a machine
-configuration of Talos; a node system configuration, and a node pool, of GKE; a node group of eksctl; variables of Kubespray; a
-worker profile of k0s; KubeletConfig of Talos."""
+configuration of Talos; a node system configuration, and a node pool, of GKE; a node group of eksctl; a node pool of Config
+Connector; a cluster of EKS Anywhere and its groups of nodes; variables of Kubespray; a worker profile of k0s; KubeletConfig of
+Talos."""
 _OF_ITS_OWNER: Mapping[tuple[str, ...], str] = {("values",): "workerProfile", ("config",): "KubeletConfig"}
 """Names that many objects have: only of this kind it is the place."""
-_LISTS = (("nodePools",), ("managedNodeGroups",), ("nodeGroups",), ("spec", "workerProfiles"))
-"""Where an object of GKE, eksctl or k0s has several of them."""
+_LISTS = (
+    ("nodePools",),
+    ("managedNodeGroups",),
+    ("nodeGroups",),
+    ("spec", "workerNodeGroupConfigurations"),
+    ("spec", "workerProfiles"),
+    ("spec", "k0s", "config", "spec", "workerProfiles"),
+)
+"""Where an object of GKE, eksctl, EKS Anywhere, k0s or k0sctl has several of them."""
 
 
 class Undecodable(ValueError):
@@ -82,7 +94,7 @@ def configuration(text: str) -> Found:
 
 def _documents(text: str) -> list[Any]:
     """Of a message of several parts, such as user data of a machine, those parts that are documents: others are scripts."""
-    parts = parts_of(text)
+    parts = parts_of(text_carried(text) or text)
     if len(parts) == 1:
         return documents(parts[0])
     read: list[Any] = []
@@ -123,8 +135,8 @@ def _about_others(read: list[Any], number: int) -> Iterator[str]:
 
 def _inside(document: Any) -> Iterator[tuple[Config, str]]:
     """Configurations inside an object of others, each with its place: at a known place, or with its kind anywhere."""
-    if isinstance(document, list):  # a patch of Talos or kustomize (RFC 6902)
-        document = _patched(document)
+    if isinstance(document, list):  # a patch of Talos or kustomize (RFC 6902), or a playbook of Ansible
+        document = _patched(document) or {"": document}
     if not isinstance(document, dict):
         return
     for place in () if _settings_of(document) else PLACES:
@@ -136,7 +148,7 @@ def _inside(document: Any) -> Iterator[tuple[Config, str]]:
         listed, name = _at(document, several), ".".join(several)
         for number, each in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(each, dict):
-                owner = {"kind": "workerProfile"} if name == "spec.workerProfiles" else {}
+                owner = {"kind": "workerProfile"} if name.endswith(".workerProfiles") else {}
                 yield from ((config, f"{name}[{number}].{place}") for config, place in _inside({**each, **owner}))
     yield from _with_kind(document, "")
 
@@ -315,9 +327,12 @@ def _check_struct(
 
 
 def _check(value: Any, go: str, path: str, structs: Mapping[str, Any], refused: list[str], dropped: list[str]) -> None:
-    """A value against its Go type; null leaves every field as it is."""
+    """A value against its Go type; null leaves a field as it is, but for a duration, which decodes itself (metav1.Duration)."""
     if value is None:
+        if go == "Duration" and path not in _POINTERS:
+            refused.append(f"{path} is null; a kubelet decodes it as {go}")
         return
+    go = "map[string]any" if go == "ResourceList" else go  # quantities of a pod are for crashloop.stress.pod_faults
     if go.startswith("[]"):
         if _is_a(value, list, path, go, refused):
             for number, each in enumerate(value):
@@ -331,6 +346,10 @@ def _check(value: Any, go: str, path: str, structs: Mapping[str, Any], refused: 
             _check_struct(value, go, path, structs, refused, dropped)
     elif go in _SCALARS and not _SCALARS[go](value):
         refused.append(f"{path} is {json.dumps(value, default=str)}; a kubelet decodes it as {go}")
+
+
+_POINTERS = ("containerLogMonitorInterval",)
+"""Durations that a configuration may leave open, as the maximum delay: null is no value."""
 
 
 def _is_a(value: Any, kind: type, path: str, go: str, refused: list[str]) -> bool:

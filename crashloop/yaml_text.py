@@ -17,7 +17,7 @@ import select
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email import message_from_string
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -147,8 +147,6 @@ class _AsInGo(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             node.value = list(keyed.values())
 
 
-_AsInGo.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, deep=True))
-_AsInGo.add_constructor("tag:yaml.org,2002:seq", lambda loader, node: loader.construct_sequence(node, deep=True))
 _NO_TEXT = {"bool", "null", "merge"}
 _AsInGo.yaml_implicit_resolvers = {
     first: [each for each in resolvers if each[0].rpartition(":")[2] in _NO_TEXT]
@@ -172,17 +170,50 @@ def _whole(_: _AsInGo, node: Any) -> int:
     return int(text.replace("0", "0o", 1), 0) if re.fullmatch("[-+]?0[0-7]+", text) else int(text, 0)
 
 
-def _truth(_: _AsInGo, node: Any) -> bool:
-    return str(node.value).lower() in ("y", "yes", "true", "on")
+def _number(loader: _AsInGo, node: Any) -> int | float:
+    """JSON has one kind of number."""
+    number: float = loader.construct_yaml_float(node)
+    return int(number) if number.is_integer() else number
 
 
-def _text(_: _AsInGo, node: Any) -> str:
-    """Such as `<<`, which merges as a key only."""
-    return str(node.value)
+_WORDS: dict[str, dict[str, bool | None]] = {
+    "bool": {**dict.fromkeys(("y", "yes", "true", "on"), True), **dict.fromkeys(("n", "no", "false", "off"), False)},
+    "null": dict.fromkeys(("", "~", "null")),
+}
 
 
-for _tag, _constructor in {"int": _whole, "bool": _truth, "merge": _text, "timestamp": _text}.items():
+def _word(_: _AsInGo, node: Any) -> bool | None:
+    kind = node.tag.rpartition(":")[2]
+    if node.value.lower() not in _WORDS[kind]:
+        raise Unreadable(f"line {node.start_mark.line + 1}: {node.value!r} is no !!{kind}")
+    return _WORDS[kind][node.value.lower()]
+
+
+def _bytes(loader: _AsInGo, node: Any) -> str | bytes:
+    """The text that they are, if they are one."""
+    data: bytes = loader.construct_yaml_binary(node)
+    with suppress(UnicodeDecodeError):
+        return data.decode()
+    return data
+
+
+def _as_written(loader: _AsInGo, node: Any) -> Any:
+    """Also what a tag that nobody knows is about, and `<<`, which merges as a key only."""
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    return loader.construct_sequence(node, deep=True) if isinstance(node, yaml.SequenceNode) else str(node.value)
+
+
+for _tag, _constructor in {
+    **dict.fromkeys(("map", "seq", "str", "set", "omap", "pairs", "merge", "timestamp"), _as_written),
+    "int": _whole,
+    "float": _number,
+    "bool": _word,
+    "null": _word,
+    "binary": _bytes,
+}.items():
     _AsInGo.add_constructor(f"tag:yaml.org,2002:{_tag}", _constructor)
+_AsInGo.add_constructor(None, _as_written)
 _AsInGo.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
 
 

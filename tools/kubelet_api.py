@@ -43,7 +43,7 @@ _NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+): +\{([^}]+)\}", re.MULTILINE)
 _NEEDED = re.compile(r"(\w+)\)?(?=\s*(?:,|$))")
 """The last name of each: `A`, `package.A` or `featuregate.Feature(package.A)`."""
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r'^\t\w+ +(\S+) +`json:"(\w+)', re.MULTILINE)
+_FIELD = re.compile(r'^\t(?:\w+ +)?(\S+) +`json:"(\w+)', re.MULTILINE)
 _NAMED = re.compile(r"^type (\w+) (string|int32)$", re.MULTILINE)
 
 
@@ -115,8 +115,8 @@ def fields(version: str) -> dict[str, dict[str, str]]:
 
 
 _EMBEDDED = re.compile(r'^\t(\w+) +`json:"(?:,inline)?"', re.MULTILINE)
-OPAQUE = frozenset({"Volume", "Affinity"})
-"""Of a pod: what decides nothing about its restarts, and is as long as all else."""
+OPAQUE = frozenset({"Affinity"})
+"""Of a pod: what places it, which a run does itself."""
 
 
 def pod_fields(version: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,6 +46,8 @@ def run(invocation: typer.Context, **given: Any) -> None:
 
     for problem in limit_problems(limits_too_low("RLIMIT_NOFILE")):
         raise PrerequisiteError(f"crashloop run: {problem.text}")
+    if sys.flags.optimize:
+        raise UsageError("crashloop run: Python leaves out assertions.\nRun it without -O, and unset PYTHONOPTIMIZE.")
     processes = given["n"]
     if processes is not None and not re.fullmatch(r"[0-9]+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")

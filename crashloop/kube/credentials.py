@@ -17,15 +17,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from typing import Annotated, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
 from crashloop.errors import UsageError
 from crashloop.kube.kubeconfig import DIRECT, Entry, Named, read_context
 from crashloop.words import in_words
-from crashloop.yaml_text import Unreadable, text_of
+from crashloop.yaml_text import Unreadable, read_yaml, text_of
 
 Headers = dict[str, str]
 
@@ -62,17 +62,19 @@ class Access(NamedTuple):
 def static_access(named: Named) -> Access:
     """Access without a plug-in. Raises UsageError for a file or a value that cannot be used.
 
-    Without TLS the user's credentials stay at home (ClientConfig of k8s.io/client-go/tools/clientcmd).
+    Without TLS the user's credentials stay at home (ClientConfig of k8s.io/client-go/tools/clientcmd), but for those in
+    the address.
     """
     proxy = named.cluster.get("proxy-url") or None
     if proxy and urlsplit(str(proxy)).scheme not in _PROXIES:
         raise UsageError(f"kubeconfig {named.source}: proxy-url {proxy!r}; expected {', '.join(_PROXIES)}.")
+    address = urlsplit(named.cluster["server"])
     access = Access(
-        server=named.cluster["server"].rstrip("/"),
+        server=address._replace(netloc=address.netloc.rpartition("@")[2]).geturl().rstrip("/"),
         tls=_tls(named) if _has_tls(named) else client_tls(None),
         server_name=named.cluster.get("tls-server-name"),
         proxy=proxy,
-        headers=_headers(named) if _has_tls(named) else dict,
+        headers=_login(named) or (_headers(named) if _has_tls(named) else dict),
         impersonation=tuple(_impersonation(named)),
         is_direct=DIRECT in (named.cluster.get("extensions") or ()),
         namespace=named.namespace,
@@ -121,6 +123,8 @@ def present(tls: ssl.SSLContext, named: Named, holder: Entry) -> None:
         return
     if key is None:
         raise UsageError(f"kubeconfig {named.source}: the user has a client certificate, but no client-key.")
+    if b"CERTIFICATE-----" not in certificate:  # OpenSSL would find it in the key's file
+        raise UsageError(f"kubeconfig {named.source}: the client certificate cannot be used (it has no certificate).")
     with tempfile.NamedTemporaryFile() as file:
         file.write(certificate + b"\n" + key)
         file.flush()
@@ -166,31 +170,52 @@ def _tls(named: Named) -> ssl.SSLContext:
     return tls
 
 
+def _login(named: Named) -> Callable[[], Headers] | None:
+    """Name and password in the server's address, which come before all others (Client.send of Go's net/http)."""
+    address = urlsplit(named.cluster["server"])
+    if address.username is None:
+        return None
+    return lambda: _basic(unquote(address.username or ""), unquote(address.password or ""))
+
+
+def _basic(name: str, password: str) -> Headers:
+    return {"Authorization": f"Basic {_base64(f'{name}:{password}')}"}
+
+
+def _token_in_file(named: Named) -> str:
+    """The file changes as tokens expire; while it has none, the token beside it is used (k8s.io/client-go/transport)."""
+    beside: str = named.user.get("token") or ""
+    try:
+        return _read(named, named.user["tokenFile"]).decode().strip() or beside
+    except UsageError:
+        if not beside:
+            raise
+        return beside
+
+
 def _headers(named: Named) -> Callable[[], Headers]:
     user = named.user
-    if user.get("token") and (user.get("username") or user.get("password")):
+    if (user.get("token") or user.get("tokenFile")) and (user.get("username") or user.get("password")):
         raise UsageError(f"kubeconfig {named.source}: its user has a token and a password; remove one of them.")
-    if user.get("tokenFile"):
-        if not _read(named, user["tokenFile"]).strip():
-            raise UsageError(f"kubeconfig {named.source}: {user['tokenFile']} is empty; a token was expected.")
-        # The file changes as tokens expire.
-        return lambda: _bearer(named, _read(named, user["tokenFile"]).decode().strip())
-    if user.get("token"):
-        header = _bearer(named, user["token"])
-        return lambda: header
-    if user.get("username"):
-        plain = f"{user['username']}:{user.get('password', '')}".encode()
-        return lambda: {"Authorization": f"Basic {base64.b64encode(plain).decode()}"}
     if user.get("auth-provider"):
         raise UsageError(
             f"kubeconfig {named.source}: its user has an auth-provider, which Kubernetes 1.26 removed.\n"
             "Make a kubeconfig with a credential plug-in (exec) or a token."
         )
+    if user.get("tokenFile"):
+        if not user.get("token") and not _read(named, user["tokenFile"]).strip():
+            raise UsageError(f"kubeconfig {named.source}: {user['tokenFile']} is empty; a token was expected.")
+        return lambda: _bearer(named, _token_in_file(named))
+    if user.get("token"):
+        header = _bearer(named, user["token"])
+        return lambda: header
+    if user.get("username"):
+        return lambda: _basic(user["username"], user.get("password") or "")
     return dict
 
 
 def _content(named: Named, holder: Entry, field: str) -> bytes | None:
-    """The value in the file or beside it; data wins."""
+    """The value in the file or beside it."""
     data = holder.get(f"{field}-data")
     if data:
         try:
@@ -227,7 +252,7 @@ class _Status(msgspec.Struct, rename="camel"):
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class _Credential(msgspec.Struct, rename="camel"):
@@ -243,7 +268,7 @@ def read_access(kubeconfig: str, context: str | None = None) -> Access:
     """
     named = read_context(kubeconfig, context)
     access = static_access(named)
-    if not named.user.get("exec") or not _has_tls(named) or any(map(named.user.get, _BEFORE_A_PLUGIN)):
+    if not named.user.get("exec") or not _has_tls(named) or _login(named) or any(map(named.user.get, _BEFORE_A_PLUGIN)):
         return access
     plugin = _Plugin(named, access)
     plugin.headers()
@@ -307,7 +332,7 @@ class _Plugin:
             raise UsageError(f"{subject} has interactiveMode {mode!r}; expected one of {', '.join(_MODES)}.")
         if mode == "Always" and not _has_terminal():
             raise UsageError(f"{subject} has to ask a person (interactiveMode Always), and there is no terminal.")
-        added = {each["name"]: each["value"] for each in spec.get("env") or ()}
+        added = {each["name"]: each.get("value") or "" for each in spec.get("env") or ()}
         try:
             done = _output(
                 [command, *map(str, spec.get("args") or ())],
@@ -320,16 +345,20 @@ class _Plugin:
         except OSError as error:
             raise UsageError(f"{subject} cannot be started ({error.strerror}).") from error
         try:
-            credential = msgspec.json.decode(done, type=_Credential)
-        except msgspec.MsgspecError as error:
+            credential = msgspec.convert(read_yaml(done.decode(errors="replace")), _Credential)
+        except (Unreadable, msgspec.ValidationError) as error:
             raise UsageError(f"{subject} printed no ExecCredential ({in_words(error)}).") from error
         if credential.kind not in (None, "ExecCredential"):
             raise UsageError(f"{subject} printed no ExecCredential ({credential.kind}).")
-        if credential.api_version not in (None, version):
-            raise UsageError(f"{subject} is to speak {version}, and it speaks {credential.api_version}.")
+        if credential.api_version != version:
+            raise UsageError(
+                f"{subject} is to speak {version}, and it speaks {credential.api_version or 'no version'}."
+            )
         status = credential.status
         if not (status.token or status.client_certificate_data):
             raise UsageError(f"{subject} printed neither a token nor a client certificate.")
+        if bool(status.client_certificate_data) != bool(status.client_key_data):
+            raise UsageError(f"{subject} printed one of a client certificate and its key, without the other.")
         return status
 
     def _info(self, spec: Entry) -> str:

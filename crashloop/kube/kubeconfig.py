@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -91,7 +91,7 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
     chosen = entry_of("contexts", current)
     cluster = entry_of("clusters", chosen.get("cluster"))
     cluster["server"] = _server(source, cluster)
-    user = entry_of("users", chosen.get("user"))
+    user = entry_of("users", chosen["user"]) if chosen.get("user") else {}
     for what, entry, form in (
         ("cluster", cluster, _Cluster),
         ("user", user, _User),
@@ -102,6 +102,9 @@ def read_context(kubeconfig: str, context: str | None = None) -> Named:
             msgspec.convert(entry, form)
         except msgspec.ValidationError as error:
             raise UsageError(f"kubeconfig {source}: its {what} cannot be used: {in_words(error)}.") from error
+    for entry in (cluster, user):
+        if twice := next((path for path in _PATHS if entry.get(path) and entry.get(f"{path}-data")), None):
+            raise UsageError(f"kubeconfig {source}: {twice} stands beside {twice}-data; remove one of them.")
     return Named(source, cluster, user, chosen.get("namespace") or Named._field_defaults["namespace"])
 
 
@@ -139,8 +142,8 @@ class _User(msgspec.Struct, rename="kebab"):
 
 
 class _EnvVar(msgspec.Struct):
-    name: str
-    value: str
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    value: str | None = None
 
 
 class _Plugin(msgspec.Struct, rename={"api_version": "apiVersion"}):
@@ -214,8 +217,9 @@ def _document(path: Path) -> Entry:
 
 def _entries(path: Path, document: Entry, section: str, field: str) -> Iterator[tuple[str, Any]]:
     listed = document.get(section) or ()
-    if not isinstance(listed, list | tuple) or not all(isinstance(each, dict) for each in listed):
+    if not isinstance(listed, list | tuple) or not all(isinstance(each or {}, dict) for each in listed):
         raise UsageError(f"kubeconfig {path}: cannot be used ({section}: expected entries with name and {field}).")
+    listed = [each or {} for each in listed]
     names = [each["name"] for each in listed if isinstance(each.get("name"), str)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"kubeconfig {path}: cannot be used ({section}: {twice!r} is there twice).")

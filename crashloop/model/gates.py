@@ -55,7 +55,7 @@ class KubeletApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fields of a PodSpec and of what it contains, in the newest release: `name:type`, with a space between two."""
 
     def fields_of_a_pod(self) -> Fields:
-        """Without the contents of volumes and of affinity."""
+        """Without the contents of affinity."""
         return {name: dict(each.split(":", 1) for each in listed.split()) for name, listed in self.pod.items()}
 
     def fields_of(self, version: KubernetesVersion) -> Fields:

@@ -16,7 +16,9 @@ import pytest
 
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError, missing
 from crashloop.kube.kubeconfig import default_kubeconfig
+from crashloop.kube.objects import SUBDOMAIN
 from crashloop.model.config import Curve
+from crashloop.spec.pod import LABEL
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,6 +50,18 @@ def check_seconds(name: str, value: object) -> None:
     """Raises UsageError for what is no time; 0 is now."""
     if not ((type(value) is int or type(value) is float) and value >= 0):
         raise UsageError(f"{name} is {value!r}; expected seconds, 0 or more.")
+
+
+def check_name(what: str, value: object) -> None:
+    """Raises UsageError for what is no name of a pod; a workload is for `restarts.of`."""
+    if not isinstance(value, str) or not SUBDOMAIN.fullmatch(value):
+        raise UsageError(f"{what} is {value!r}; expected the name of a pod. For a workload there is restarts.of(...).")
+
+
+def check_namespace(value: object) -> None:
+    """Raises UsageError for what no namespace is called."""
+    if not isinstance(value, str) or not LABEL.fullmatch(value):
+        raise UsageError(f"namespace is {value!r}; expected 1 to 63 lower-case letters, digits and dashes, in quotes.")
 
 
 def check_curve(name: str, value: object) -> None:

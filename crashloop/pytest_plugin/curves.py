@@ -28,7 +28,7 @@ def due_curve(
     for name, value in (("version", version), ("profile", profile)):
         if value is not None and not isinstance(value, str):
             raise UsageError(f"crashloop_curve: {name} is {value!r}; expected text, in quotes.")
-    given = KubernetesVersion.parse(version or resolve_settings().versions.kubernetes)
+    given = KubernetesVersion.parse(resolve_settings().versions.kubernetes if version is None else version)
     chosen = _profile(maximum, gates, profile)
     curve = effective_curve(chosen, given, deviations=as_shipped(kubelet_version(chosen, given)))
     if isinstance(curve, Refusal):

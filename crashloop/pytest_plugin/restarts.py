@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from crashloop.cluster.existing.survey import OBSERVE, OBSERVE_MANIFEST, connect, require_permitted
-from crashloop.errors import CrashloopError
+from crashloop.errors import CrashloopError, UsageError
 from crashloop.inference.judging import MIN_WAITS, NodeFinding, is_decided, why_early, why_not_followed
 from crashloop.inference.loops import CrashLoop
 from crashloop.kube.answers import ApiRefusal, KubeError
@@ -23,7 +23,15 @@ from crashloop.observe.nodes import (
     read_configurations,
 )
 from crashloop.observe.watch import LoopWatch
-from crashloop.pytest_plugin.access import Access, check_curve, check_seconds, check_whole, plain_errors
+from crashloop.pytest_plugin.access import (
+    Access,
+    check_curve,
+    check_name,
+    check_namespace,
+    check_seconds,
+    check_whole,
+    plain_errors,
+)
 from crashloop.pytest_plugin.workload import Workload, shown, told_of
 from crashloop.waiting import WaitTimeout, wait_until
 from crashloop.yaml_text import Json
@@ -46,6 +54,7 @@ class Restarts:
 
     def __init__(self, access: Access, namespace: str) -> None:
         """Raises UsageError for an unusable kubeconfig or missing permissions, PrerequisiteError without an API server."""
+        check_namespace(namespace)
         self._namespace = namespace
         self._api, _ = connect(access.kubeconfig, access.context)
         subject = f"kubeconfig {access.kubeconfig}: its user lacks permissions to watch namespace {namespace}."
@@ -111,6 +120,8 @@ class Restarts:
         __tracebackhide__ = True
         check_whole("assert_restarts: at_least", at_least, least=1)
         check_seconds("assert_restarts: within_s", within_s)
+        check_name("assert_restarts: pod", pod)
+        self._check_container(pod, container)
         self._asked.append(pod)
         before = _restart_counts(self._status(pod) if since is None else since)
         counts: dict[str, int] = {}
@@ -168,6 +179,7 @@ class Restarts:
     def assert_no_early_restart(self, curve: Curve | None = None, *, pod: str | None = None) -> None:
         """No restart so far, here or of one pod, came before the curve allows; at least one was due after a delay."""
         __tracebackhide__ = True
+        check_curve("assert_no_early_restart: curve", curve)
         self._ask(pod)
         configured = self._configured(curve)
         findings = self._findings(configured, pod, nodes_by_name(self._api))
@@ -175,7 +187,19 @@ class Restarts:
         _require_none(why_early(findings, self._loops(pod), curves) + self._loss())
 
     def _ask(self, pod: str | None) -> None:
-        self._asked += [] if pod is None else [pod]
+        if pod is not None:
+            check_name("pod", pod)
+            self._asked.append(pod)
+
+    def _check_container(self, pod: str, container: str | None) -> None:
+        """Raises UsageError for one that a pod does not have, which nobody would see restart. A pod may come later."""
+        with suppress(ApiRefusal):
+            spec = self._api.get_pod(self._namespace, pod)["spec"] if container is not None else {}
+            names = [each["name"] for field in ("containers", "initContainers") for each in spec.get(field) or ()]
+            if names and container not in names:
+                raise UsageError(
+                    f"pod {self._namespace}/{pod} has no container {container!r}; it has {', '.join(names)}."
+                )
 
     def _findings(
         self, configured: Mapping[str, Configured], pod: str | None, after: dict[str, Json]

@@ -9,7 +9,16 @@ import pytest
 from crashloop.errors import UsageError
 from crashloop.kube.client import KubeApi
 from crashloop.pods.manifest import pod_manifest
-from crashloop.pytest_plugin.access import Access, ClusterLike, access_of, plain_errors
+from crashloop.pytest_plugin.access import (
+    Access,
+    ClusterLike,
+    access_of,
+    check_name,
+    check_namespace,
+    check_seconds,
+    check_whole,
+    plain_errors,
+)
 from crashloop.pytest_plugin.faults import crash, fault_of, status_of
 from crashloop.pytest_plugin.restarts import Restarts
 from crashloop.pytest_plugin.workload import Workload, container_names, live_pods
@@ -114,6 +123,13 @@ class CrashPod:
         image: str | None = None,
     ) -> None:
         """`times` exits with `exit_code`, each `after_s` seconds after a start; without a node the scheduler chooses one."""
+        check_name("crash_pod: name", name)
+        check_namespace(namespace)
+        check_whole("crash_pod: times", times, least=1)
+        check_seconds("crash_pod: after_s", after_s)
+        fault_of(exit=exit_code, signal=None, oom=False)
+        if restart_policy not in {*RestartPolicy}:
+            raise UsageError(f"crash_pod: restart_policy is {restart_policy!r}; expected {', '.join(RestartPolicy)}.")
         self._api = KubeApi(access.kubeconfig, context=access.context)
         self._namespace, self._name = namespace, name
         container = Container(program=exits_with(exit_code, after_s=after_s, times=times))

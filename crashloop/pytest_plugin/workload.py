@@ -13,6 +13,8 @@ from crashloop.model.config import Curve
 from crashloop.pytest_plugin.access import check_curve, check_seconds, check_whole, plain_errors
 from crashloop.pytest_plugin.faults import status_of
 from crashloop.waiting import wait_until
+from crashloop.why.causes import time_of
+from crashloop.why.objects import at
 from crashloop.why.sources import pods_of
 from crashloop.yaml_text import Json
 
@@ -24,6 +26,8 @@ LAST_LINES = 40
 
 def live_pods(api: KubeApi, subject: str, namespace: str) -> list[Json]:
     """Raises UsageError for a subject that is not there, or that has no pods."""
+    if not isinstance(subject, str):
+        raise UsageError(f"{subject!r}: expected a pod, a workload such as deploy/web, or a selector, in quotes.")
     pods = [each for each in pods_of(api, subject, namespace) if each.get("status")]
     if not pods:
         raise UsageError(f"{subject}: it has no pods in namespace {namespace}.")
@@ -83,6 +87,7 @@ class Workload:
         curves = {} if isinstance(curve, int | float) else self._curve_of(curve)
         versions = {name: kubelet_version(node) for name, node in self._nodes().items()}
         late: list[str] = []
+        began = self._api.now()
 
         def decided() -> bool:
             late.clear()
@@ -94,18 +99,19 @@ class Workload:
             now = self._api.now()
             pending = False
             for pod, container, status in waits:
-                node = pod["spec"]["nodeName"]
+                node = pod["spec"].get("nodeName")
                 is_back = status["restartCount"] > _count_before(self._before, pod, container)
                 is_back = is_back and (status.get("state") or {}).get("running") is not None
                 restart = max(status["restartCount"] + (0 if is_back else 1), 1)
                 limit_s, by = _limit(curve, curves.get(node), restart, versions.get(node))
-                exited = _exited(status)
-                if exited is None:
-                    pending = True
-                    continue
+                exited, started = _exited(status), time_of(at(status, "state", "running", "startedAt"))
                 place = f"{self.namespace}/{pod['metadata']['name']} {container}"
-                if is_back:
-                    took_s = (datetime.fromisoformat(status["state"]["running"]["startedAt"]) - exited).total_seconds()
+                if exited is None or (is_back and started is None):
+                    pending = True
+                    if (now - began).total_seconds() > (SEEN_WITHIN_S if is_back else limit_s + SEEN_WITHIN_S):
+                        late.append(f"{place}: its status does not say when it ended, or started again.")
+                elif is_back and started is not None:
+                    took_s = (started - exited).total_seconds()
                     if took_s > limit_s:
                         late.append(f"{place}: it was back {took_s:g} s after its exit; {by}.")
                 elif (now - exited).total_seconds() <= limit_s + SEEN_WITHIN_S:
@@ -121,8 +127,8 @@ class Workload:
             raise AssertionError("\n".join(late))
 
     def _nodes(self) -> dict[str, Json]:
-        names = {pod["spec"]["nodeName"] for pod in self._before.values()}
-        return {name: self._api.node(name) for name in names}
+        names = {pod["spec"].get("nodeName") for pod in self._before.values()}
+        return {name: self._api.node(name) for name in names if name}
 
     def _ended(self, name: str) -> Iterator[tuple[Json, str, Json]]:
         """The containers of a pod that have ended since `restarts.of`, with their statuses. Raises AssertionError."""
@@ -153,7 +159,7 @@ def _is_newer(now: Json, then: Json) -> bool:
 def _exited(status: Json) -> datetime | None:
     state = status.get("state") or {}
     ended = state.get("terminated") or (status.get("lastState") or {}).get("terminated") or {}
-    return datetime.fromisoformat(ended["finishedAt"]) if ended.get("finishedAt") else None
+    return time_of(ended.get("finishedAt"))
 
 
 def _does(status: Json) -> str:

@@ -215,9 +215,10 @@ def facts_of(results: RunResults) -> tuple[tuple[str, str], ...]:
 def _versions(results: RunResults) -> Iterator[KubernetesVersion]:
     """Those of the cluster and of the kubelets that ran."""
     nodes = results.environment.get("nodes") or ()
-    for version in (results.kubernetes_version, *(each.get("kubelet") for each in nodes)):
+    of_nodes = (each.get("kubelet") for each in nodes if isinstance(each, dict))
+    for version in (results.kubernetes_version, *of_nodes):
         with suppress(UsageError):
-            yield KubernetesVersion.parse(version or "")
+            yield KubernetesVersion.parse(str(version or ""))
 
 
 def environment(facts: dict[str, object]) -> tuple[Block, ...]:

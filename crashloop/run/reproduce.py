@@ -79,7 +79,12 @@ def reproducer(results: Results, plan: Plan, requirement: str) -> Files:
 def _scenario_of(plan: Plan, verdict: Verdict) -> Scenario:
     """The one that the first finding is about."""
     named = (*(each.scenario for each in verdict.grounds), *plan.histories_of(verdict.scenario))
-    return plan.scenario(next(filter(None, named)))
+    try:
+        return plan.scenario(next(filter(None, named)))
+    except KeyError as error:
+        raise UsageError(
+            f"{verdict.requirement}: the run judged {verdict.scenario} by it and found no fault, so no scenario shows it."
+        ) from error
 
 
 def _due(verdict: Verdict) -> dict[str, list[str]]:

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
-from crashloop.spec.pod import LABEL, LABEL_KEY, LABEL_VALUE
+from crashloop.spec.pod import LABEL_KEY
+from crashloop.stress.pod_rules import NAMES, broken_rules
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
@@ -22,25 +23,13 @@ _DIGEST = r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}"
 _IMAGE = re.compile(rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?(?:@(?:{_DIGEST}))?", re.ASCII)
 _HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
 _HOOKS = ("exec", "httpGet", "sleep", "tcpSocket")
-_CHOICES = {
-    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
-    "terminationMessagePolicy": ("FallbackToLogsOnError", "File"),
-}
-_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
-_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")
+_PORT_NAME = NAMES["ContainerPort.name"].form
 """IANA_SVC_NAME of RFC 6335."""
-_VARIABLE = re.compile(r"[ -<>-~]+")
-"""Printable ASCII without the equals sign."""
 _FIELDS = re.compile(
-    r"metadata\.(name|namespace|uid|(labels|annotations)\['[^']+'\])|spec\.(nodeName|serviceAccountName)"
+    r"metadata\.(name|namespace|uid|(labels|annotations)\['[^' ]+'\])|spec\.(nodeName|serviceAccountName)"
     r"|status\.(hostIP|podIP)s?"
 )
 """Of a pod, those that a variable may have."""
-_PROFILES = ("RuntimeDefault", "Unconfined", "Localhost")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_MOST_MODE = 0o777
-_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _LAST_PORT = 65_535
 _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
 
@@ -53,7 +42,7 @@ def invalid(spec: Json) -> Iterator[str]:
         yield f"spec.terminationGracePeriodSeconds is {grace_s}; 0 or more is valid"
     if spec.get("ephemeralContainers"):
         yield "spec.ephemeralContainers is set; they can be added to a pod that runs only"
-    yield from _chosen(spec.get("dnsPolicy"), _DNS_POLICIES, "spec.dnsPolicy")
+    yield from broken_rules(spec)
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
         yield "spec.dnsConfig.nameservers is missing; dnsPolicy None needs it"
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
@@ -63,7 +52,7 @@ def invalid(spec: Json) -> Iterator[str]:
         yield from (f"spec.volumes[{number}]{fault}" for fault in _volume(each))
     for number, each in enumerate(spec.get("tolerations") or ()):
         yield from (f"spec.tolerations[{number}].{fault}" for fault in _toleration(each))
-    volumes = {each.get("name") for each in spec.get("volumes") or ()}
+    volumes = {each.get("name"): each for each in spec.get("volumes") or ()}
     claims = {each.get("name") for each in spec.get("resourceClaims") or ()}
     for field in ("initContainers", "containers"):
         for number, each in enumerate(spec.get(field) or ()):
@@ -81,21 +70,15 @@ def _with_empty_items(value: Any) -> Any:
 
 def _of_the_pod(spec: Json) -> Iterator[str]:
     yield from _chosen((spec.get("os") or {}).get("name"), ("linux",), "os.name")
-    for name in ("hostname", "subdomain"):
-        if spec.get(name) and not LABEL.fullmatch(spec[name]):
-            yield f"{name} is {spec[name]!r}; 1 to 63 lower-case letters, digits and dashes are valid"
     for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get("hostUsers") is False else ():
         if spec.get(name):
             yield f"{name} is true; with hostUsers false it cannot be"
-    for number, each in enumerate((spec.get("securityContext") or {}).get("sysctls") or ()):
-        if not _SYSCTL.fullmatch(each.get("name") or ""):
-            yield f"securityContext.sysctls[{number}].name is {each.get('name')!r}, which is no name of a sysctl"
-    yield from _twice(spec.get("volumes") or (), "name", "volumes")
     whole = spec.get("resources") or {}
     yield from _resources(whole)
     for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
         if name not in ("cpu", "memory") and not name.startswith(_HUGE):
             yield f"resources has {name}; of a pod as a whole, cpu, memory and hugepages are valid"
+    yield from _together(spec, whole)
     taken: set[Any] = set()
     for number, container in enumerate(spec.get("containers") or ()):
         for place, port in enumerate(container.get("ports") or ()):
@@ -108,18 +91,50 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
             taken.add(key)
 
 
-def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
-    """A sentence without its full stop per key that no annotation has."""
-    for key in annotations:
-        if not LABEL_KEY.fullmatch(key.lower()):
-            yield f"metadata.annotations has the key {key!r}, which is none"
+_OF_CLASSES = {"": 0, "system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The priorities of classes that every cluster has; other classes have up to 1,000,000,000."""
+_MOST_PRIORITY = 1_000_000_000
+_MOST_OF_DNS = {"nameservers": 3, "searches": 32}
+_OF_HOST = {
+    "hostNetwork": re.compile(r"net[./].+"),
+    "hostIPC": re.compile(r"kernel[./](shm|msg|sem).*|fs[./]mqueue[./].+"),
+}
+"""Sysctls of a namespace that a pod may share with its host."""
 
 
-def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
-    """A sentence without its full stop per label that no object can have."""
-    for key, value in labels.items():
-        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
-            yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"
+def _together(spec: Json, whole: Json) -> Iterator[str]:
+    """Fields of a pod beside each other. `whole`: its resources as a whole."""
+    priority, name = spec.get("priority"), spec.get("priorityClassName") or ""
+    if priority is not None and priority != _OF_CLASSES.get(name, min(priority, _MOST_PRIORITY)):
+        yield f"priority is {priority}; what its class has is valid ({_OF_CLASSES.get(name, f'up to {_MOST_PRIORITY}')})"
+    if spec.get("preemptionPolicy") == "Never" and name in _OF_CLASSES:
+        yield "preemptionPolicy is Never; only its class decides that"
+    if spec.get("overhead") and not spec.get("runtimeClassName"):
+        yield "overhead is set without a runtimeClassName, whose RuntimeClass decides it"
+    if whole.get("claims"):
+        yield "resources.claims is set; of a pod as a whole it is not valid"
+    for other in ("hostNetwork", "setHostnameAsFQDN") if spec.get("hostnameOverride") else ():
+        if spec.get(other):
+            yield f"hostnameOverride is set; beside {other} it is not valid"
+    for number, each in enumerate(spec.get("topologySpreadConstraints") or ()):
+        if each.get("minDomains") and each.get("whenUnsatisfiable") == "ScheduleAnyway":
+            yield f"topologySpreadConstraints[{number}].minDomains is set; it needs whenUnsatisfiable DoNotSchedule"
+        if each.get("matchLabelKeys") and each.get("labelSelector") is None:
+            yield f"topologySpreadConstraints[{number}].matchLabelKeys is set; it needs labelSelector"
+    for name, most in _MOST_OF_DNS.items():
+        if len((spec.get("dnsConfig") or {}).get(name) or ()) > most:
+            yield f"dnsConfig.{name} has more than {most}"
+    for number, each in enumerate((spec.get("securityContext") or {}).get("sysctls") or ()):
+        for field, names in _OF_HOST.items():
+            if spec.get(field) and names.fullmatch(each.get("name") or ""):
+                yield f"securityContext.sysctls[{number}].name is {each['name']!r}; with {field} it is the host's"
+    of_containers = [each.get("resources") or {} for each in spec.get("containers") or ()]
+    for kind, add in (("limits", max), ("requests", sum)):
+        for name, value in (whole.get(kind) or {}).items():
+            parts = [amount_of((each.get(kind) or {}).get(name) or 0) or Fraction() for each in of_containers]
+            whole_of_it = amount_of(value)
+            if whole_of_it is not None and parts and add(parts) > whole_of_it:
+                yield f"resources.{kind}.{name} is {value}; its containers have more"
 
 
 def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -> Iterator[str]:
@@ -137,43 +152,50 @@ def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -
         pause_s = ((hook.get("sleep") or {}).get("seconds") or 0) if isinstance(hook, Mapping) else 0
         if not 0 <= pause_s <= grace_s:
             yield f"lifecycle.{name}.sleep.seconds is {pause_s}; 0 to the grace period, {grace_s}, is valid"
+    yield from _user(container, spec)
+    if spec.get("restartPolicy") == "Never":
+        for number, each in enumerate(container.get("resizePolicy") or ()):
+            if each.get("restartPolicy") == "RestartContainer":
+                yield f"resizePolicy[{number}].restartPolicy is RestartContainer; under the pod's Never, NotRequired is valid"
     if hooks.get("stopSignal") and not (spec.get("os") or {}).get("name"):
         yield "lifecycle.stopSignal needs spec.os.name"
 
 
+def _user(container: Json, spec: Json) -> Iterator[str]:
+    """Settings of the container come before those of its pod."""
+    own, of_pod = container.get("securityContext") or {}, spec.get("securityContext") or {}
+    in_force = {**of_pod, **{name: value for name, value in own.items() if value is not None}}
+    if in_force.get("runAsNonRoot") and in_force.get("runAsUser") == 0:
+        yield "securityContext.runAsUser is 0 beside runAsNonRoot; no kubelet starts such a container"
+    if own.get("procMount") == "Unmasked" and spec.get("hostUsers") is not False:
+        yield "securityContext.procMount is Unmasked; it needs hostUsers false"
+
+
 def _security(context: Json) -> Iterator[str]:
     """Of a pod or a container."""
-    for field in ("runAsUser", "runAsGroup", "fsGroup"):
-        if context.get(field) is not None and not 0 <= context[field] < 2**31:
-            yield f"securityContext.{field} is {context[field]}; 0 to {2**31 - 1} is valid"
-    yield from _chosen(context.get("procMount"), ("Default", "Unmasked"), "securityContext.procMount")
     for field in ("seccompProfile", "appArmorProfile"):
         profile = context.get(field) or {}
-        yield from _chosen(profile.get("type"), _PROFILES, f"securityContext.{field}.type")
         if profile.get("type") == "Localhost" and not profile.get("localhostProfile"):
             yield f"securityContext.{field}.localhostProfile is missing; the type Localhost needs it"
+        if profile.get("type") != "Localhost" and profile.get("localhostProfile"):
+            yield f"securityContext.{field}.localhostProfile is set; only the type Localhost takes it"
     added = (context.get("capabilities") or {}).get("add") or ()
     if context.get("allowPrivilegeEscalation") is False and (context.get("privileged") or "CAP_SYS_ADMIN" in added):
         yield "securityContext.allowPrivilegeEscalation is false; beside privileged and CAP_SYS_ADMIN it is not valid"
 
 
 def _volume(volume: Json) -> Iterator[str]:
-    name = volume.get("name") or ""
-    if not LABEL.fullmatch(name):
-        yield f".name is {name!r}; 1 to 63 lower-case letters, digits and dashes are valid"
     sources = [field for field, value in volume.items() if field != "name" and value is not None]
+    size = (volume.get("emptyDir") or {}).get("sizeLimit")
+    if size is not None and amount_of(size) is None:
+        yield f".emptyDir.sizeLimit is {size!r}, which is no quantity"
     if len(sources) > 1:
         yield f" has {', '.join(sources)}; one of them is valid"
-    for source in sources:
-        mode = volume[source].get("defaultMode") if isinstance(volume[source], Mapping) else None
-        if mode is not None and (type(mode) is not int or not 0 <= mode <= _MOST_MODE):
-            yield f".{source}.defaultMode is {mode!r}; 0 to 0777, that is 511, is valid"
 
 
 def _toleration(toleration: Json) -> Iterator[str]:
     operator = toleration.get("operator") or "Equal"
-    yield from _chosen(operator, ("Equal", "Exists", "Lt", "Gt"), "operator")
-    yield from _chosen(toleration.get("effect"), _EFFECTS, "effect")
+    yield from _chosen(operator, ("Equal", "Exists"), "operator")
     if operator == "Exists" and toleration.get("value"):
         yield f"value is {toleration['value']!r}; beside the operator Exists none is valid"
     if not toleration.get("key") and operator != "Exists":
@@ -182,16 +204,10 @@ def _toleration(toleration: Json) -> Iterator[str]:
         yield "tolerationSeconds is set; only the effect NoExecute takes it"
 
 
-def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
+def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     image, rules = container.get("image"), container.get("restartPolicyRules") or ()
     if not image or not _IMAGE.fullmatch(image):
         yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
-    for name, values in _CHOICES.items():
-        yield from _chosen(container.get(name), values, name)
-    for number, each in enumerate(container.get("resizePolicy") or ()):
-        yield from _chosen(each.get("resourceName"), ("cpu", "memory"), f"resizePolicy[{number}].resourceName")
-        policies = ("NotRequired", "RestartContainer")
-        yield from _chosen(each.get("restartPolicy"), policies, f"resizePolicy[{number}].restartPolicy")
     yield from _resources(container.get("resources") or {})
     for name in ("livenessProbe", "startupProbe", "readinessProbe"):
         yield from _probe(container.get(name), name)
@@ -206,24 +222,24 @@ def _invalid_in(container: Json, volumes: set[Any]) -> Iterator[str]:
             yield f"restartPolicyRules[{number}].exitCodes.values has {count} values; {MAX_VALUES} at most are valid"
     for number, port in enumerate(container.get("ports") or ()):
         yield from _port(port.get("containerPort"), f"ports[{number}].containerPort")
-        yield from _chosen(port.get("protocol"), _PROTOCOLS, f"ports[{number}].protocol")
-        if port.get("name") and not _PORT_NAME.fullmatch(port["name"]):
-            yield f"ports[{number}].name is {port['name']!r}; up to 15 lower-case letters, digits and dashes are valid"
-    yield from _twice(container.get("ports") or (), "name", "ports")
-    yield from _twice(container.get("volumeMounts") or (), "mountPath", "volumeMounts")
     for number, mount in enumerate(container.get("volumeMounts") or ()):
         if not mount.get("mountPath") or ":" in mount["mountPath"]:
             yield f"volumeMounts[{number}].mountPath is {mount.get('mountPath')!r}; a path without a colon is valid"
         inside = mount.get("subPath") or mount.get("subPathExpr") or ""
         if inside.startswith("/") or ".." in inside.split("/"):
             yield f"volumeMounts[{number}].subPath is {inside!r}; a path inside the volume is valid"
+        if mount.get("mountPropagation") == "Bidirectional" and not (container.get("securityContext") or {}).get(
+            "privileged"
+        ):
+            yield f"volumeMounts[{number}].mountPropagation is Bidirectional; only a privileged container may have it"
+        if mount.get("recursiveReadOnly") in ("Enabled", "IfPossible") and not mount.get("readOnly"):
+            yield f"volumeMounts[{number}].recursiveReadOnly is {mount['recursiveReadOnly']}; it needs readOnly"
         if mount.get("name") not in volumes:
             yield f"volumeMounts[{number}].name is {mount.get('name')!r}; the pod has no such volume, and no claim is made for it"
+    for number, device in enumerate(container.get("volumeDevices") or ()):
+        if not {"persistentVolumeClaim", "ephemeral"} & {*volumes.get(device.get("name"), ())}:
+            yield f"volumeDevices[{number}].name is {device.get('name')!r}, which is no claim of the pod"
     for number, variable in enumerate(container.get("env") or ()):
-        if not variable.get("name"):
-            yield f"env[{number}].name is missing"
-        elif not _VARIABLE.fullmatch(variable["name"]):
-            yield f"env[{number}].name is {variable['name']!r}; printable ASCII without = is valid"
         field = ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
         if field and not _FIELDS.fullmatch(field):
             yield f"env[{number}].valueFrom.fieldRef.fieldPath is {field!r}, which is no field that a variable may have"
@@ -245,7 +261,8 @@ def _resources(resources: Json) -> Iterator[str]:
                 yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
                 continue
             amounts[kind, name] = amount
-            if "/" not in name and name not in _OF_KUBERNETES and not name.startswith(_HUGE):
+            is_known = name in _OF_KUBERNETES or name.startswith(_HUGE) or "/" in name
+            if not is_known or name.startswith("requests.") or not LABEL_KEY.fullmatch(name):
                 yield f"resources.{kind}.{name} is no resource; valid are {', '.join(_OF_KUBERNETES)}, or a name with a domain"
             if _is_extended(name) and amount.denominator != 1:
                 yield f"resources.{kind}.{name} is {value!r}; a whole number is valid"
@@ -282,7 +299,7 @@ _BINARY = "KMGTPE"
 
 def amount_of(value: Any) -> Fraction | None:
     """The number that a quantity stands for, such as 1/2 for 500m; None for what is none, or below 0."""
-    read = _QUANTITY.fullmatch(str(value))
+    read = _QUANTITY.fullmatch(str(value).strip())
     if read is None:
         return None
     number: Fraction = Fraction(read["number"].rstrip("."))
@@ -304,7 +321,6 @@ def _probe(probe: Json | None, name: str) -> Iterator[str]:
         yield f"{name}.successThreshold is {probe['successThreshold']}; of this probe, 1 is valid"
     if name == "readinessProbe" and probe.get("terminationGracePeriodSeconds") is not None:
         yield f"{name}.terminationGracePeriodSeconds is set; this probe ends nothing"
-    yield from _chosen((probe.get("httpGet") or {}).get("scheme"), ("HTTP", "HTTPS"), f"{name}.httpGet.scheme")
     if probe.get("terminationGracePeriodSeconds") == 0:
         yield f"{name}.terminationGracePeriodSeconds is 0; 1 or more is valid"
 
@@ -327,11 +343,3 @@ def _port(value: Any, path: str) -> Iterator[str]:
         yield f"{path} is {value!r}; valid are 1 to {_LAST_PORT}, and names of up to 15 lower-case letters, digits and dashes"
     if value is None or (isinstance(value, int) and not 0 < value <= _LAST_PORT):
         yield f"{path} is {'missing' if value is None else value}; 1 to {_LAST_PORT} is valid"
-
-
-def _twice(listed: Sequence[Json], key: str, path: str) -> Iterator[str]:
-    seen: set[Any] = set()
-    for number, each in enumerate(listed):
-        if each.get(key) and each[key] in seen:
-            yield f"{path}[{number}].{key} is {each[key]!r} twice"
-        seen.add(each.get(key))

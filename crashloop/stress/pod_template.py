@@ -27,7 +27,8 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
-from crashloop.stress.pod_faults import RENDER, invalid, invalid_annotations, invalid_labels
+from crashloop.stress.pod_faults import RENDER, invalid
+from crashloop.stress.pod_rules import invalid_annotations, invalid_labels
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")

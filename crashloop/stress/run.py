@@ -131,7 +131,7 @@ def arguments_of(options: StressOptions, kubernetes_version: str) -> list[str]:
 
 
 def plan_stress(options: StressOptions) -> StressPlan:
-    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO, and an address that cannot be used.
+    """The plan. Raises UsageError for a faulty stress profile, kubelet profile or SLO, and what options name that cannot be used.
 
     An existing cluster is surveyed for it: raises UsageError and PrerequisiteError for what stands in the way there.
     """
@@ -153,6 +153,7 @@ def plan_stress(options: StressOptions) -> StressPlan:
         plan = _plan_on_existing(profile, options, options.existing)
     else:
         plan = _plan_on_own(profile, options)
+    _check_options(plan, options)
     return msgspec.structs.replace(plan, listen=options.listen)
 
 
@@ -242,7 +243,9 @@ def run_stress(
     incident of the run.
     """
     plan = plan_stress(options)
-    _check_run(plan, options)
+    if options.existing is None and options.cluster is None:
+        maker = owning_provider(options.provider)
+        maker.check(ClusterRequest(name=SUITE, kubernetes_version=plan.kubernetes_version, nodes=()))
     if plan.spread:
         allow_open_files(open_files_of(plan))
     run = _new_run(plan, options)
@@ -274,19 +277,17 @@ def run_stress(
     return run, results
 
 
-def _check_run(plan: StressPlan, options: StressOptions) -> None:
-    """Before anything is written. Raises UsageError and PrerequisiteError."""
+def _check_options(plan: StressPlan, options: StressOptions) -> None:
+    """Raise UsageError for files, a version or a cluster that cannot be used. Gets and starts nothing."""
     check_archives(options.image_archives)
     if options.existing is not None:
         return  # the survey has
-    maker = owning_provider(options.provider)
     if options.kubelet_binary is not None:
         own_kubelet(Path(options.kubelet_binary))
     if options.cluster is not None:
         ClusterStore().find(options.cluster)
-        return
-    check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
-    maker.check(ClusterRequest(name=SUITE, kubernetes_version=plan.kubernetes_version, nodes=()))
+    else:
+        check_supported("--kubernetes-version", KubernetesVersion.parse(plan.kubernetes_version))
 
 
 def check_archives(archives: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from crashloop.model.lateness import latest_s, soonest_s
 from crashloop.model.restart import Decided, Decision, decide
 from crashloop.model.variants import as_shipped
 from crashloop.spec.duration import stated_backoff_s
-from crashloop.spec.pod import Container, Pod
+from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.stress.pod_template import PodTemplate, unknown_fields
@@ -182,8 +182,20 @@ def answer_of(pod: Json, setting: Setting, events: Iterable[Json]) -> tuple[Cont
     specs = [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
     seen = list(events)
     unknown = _unknown_fields(pod["spec"])
+    over, of_sidecars = _over(read), _over_for_sidecars(planned, statuses, setting)
     return tuple(
-        _container_answer(pod, read, planned, spec, container, statuses.get(container.name), setting, seen, unknown)
+        _container_answer(
+            pod,
+            read,
+            planned,
+            spec,
+            container,
+            statuses.get(container.name),
+            setting,
+            seen,
+            unknown,
+            over=over or (of_sidecars if container.is_sidecar else ""),
+        )
         for spec, container in zip(specs, planned.containers, strict=True)
     )
 
@@ -198,12 +210,13 @@ def _container_answer(
     setting: Setting,
     events: list[Json],
     unknown: tuple[str, ...],
+    *,
+    over: str,
 ) -> ContainerAnswer:
     state = cast("Mapping[str, Json | None]", (status and status.state) or {})
     last = cast("Mapping[str, Json | None]", (status and status.last_state) or {})
     waiting, ended = state.get("waiting"), state.get("terminated") or last.get("terminated")
     probes = bool(spec.get("livenessProbe") or spec.get("startupProbe"))
-    over = _over(read)
     has_ended = status is not None and (status.restart_count > 0 or (waiting or {}).get("reason") == "CrashLoopBackOff")
     cause, last_exit = Cause.NONE, "its status does not say how" if has_ended else "it has never ended"
     if status is None and read.status and read.status.phase in _HAS_RUN:
@@ -270,6 +283,17 @@ def _over(read: _Pod) -> str:
         why = f", {read.status.reason}" if read.status and read.status.reason else ""
         return f"its pod has ended ({phase}{why}): nothing in it is started again"
     return "its pod is being deleted: nothing in it is started again" if read.metadata.deletion_timestamp else ""
+
+
+def _over_for_sidecars(planned: Pod, statuses: Mapping[str, _Status], setting: Setting) -> str:
+    """Why no sidecar is started any more (kuberuntime_manager.go computePodActions); empty where it may be."""
+    for each in planned.containers:
+        ended = ((statuses[each.name].state or {}) if each.name in statuses else {}).get("terminated")
+        if each.kind is ContainerKind.REGULAR and (
+            ended is None or _decided(planned, each, ended["exitCode"], setting).decision is not Decision.STOP
+        ):
+            return ""
+    return "its pod ends, as the other containers have: no sidecar of it is started again"
 
 
 def _state(

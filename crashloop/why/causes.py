@@ -5,7 +5,7 @@ Source: reasons of k8s.io/kubernetes pkg/kubelet/kuberuntime/kuberuntime_contain
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, UTC, datetime, timedelta
 from enum import StrEnum
 from signal import Signals
 from typing import NamedTuple
@@ -134,12 +134,12 @@ _WHOLE = timedelta(seconds=1)
 
 
 def time_of(text: object) -> datetime | None:
-    """None also for the year 1, which stands for no time."""
+    """None also for the year 1, which stands for no time, and for the last one, after which there is none."""
     try:
         found = datetime.fromisoformat(str(text))
+        return found.astimezone(UTC) if found.tzinfo is not None and 1970 < found.year < MAXYEAR else None
     except ValueError:
         return None
-    return found.astimezone(UTC) if found.tzinfo is not None and found.year > 1970 else None
 
 
 class Concern(NamedTuple):

@@ -122,6 +122,11 @@ def test_a_folder_that_was_removed_under_a_command_is_named() -> None:
     assert done.stderr == "crashloop: No such file or directory: the current folder, which was removed.\n"
 
 
+def test_a_run_without_assertions_is_refused() -> None:
+    done = ended("run", "--dry-run", PYTHONOPTIMIZE="1")
+    assert (done.returncode, "Python leaves out assertions" in done.stderr) == (ExitCode.USAGE, True)
+
+
 def test_an_input_that_the_caller_closed_is_an_empty_one() -> None:
     command = f"{shlex.join(as_process('why', '-'))} <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

@@ -118,6 +118,19 @@ def test_no_credential_leaves_without_tls(peer: TlsPeer, scheme: str, user: dict
     assert (found["headers"], found["cert"]) == ([], None)
 
 
+def test_a_password_in_the_address_comes_before_every_other_credential(peer: TlsPeer) -> None:
+    for scheme, port in (("https", peer.port), ("http", peer.plain())):
+        found = shown(peer, document(peer, server=f"{scheme}://u:p%40@127.0.0.1:{port}"))
+        assert found["headers"] == [["authorization", "Basic dTpwQA=="]]
+
+
+def test_a_context_needs_no_user(peer: TlsPeer) -> None:
+    written = document(peer)
+    del written["contexts"][0]["context"]["user"]
+    written["users"] = [None]
+    assert shown(peer, written)["headers"] == []
+
+
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5"])
 def test_the_proxy_of_the_cluster_is_used_even_for_loopback(peer: TlsPeer, scheme: str) -> None:
     assert shown(peer, document(peer, proxy_url=peer.proxy(scheme)))["headers"] == [TOKEN]

@@ -38,7 +38,7 @@ def plugin(folder: Path, script: str, **fields: Any) -> str:
     program.write_text(f"#!{sys.executable}\nimport json, os\n{counting}\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     spec = {
-        "apiVersion": "client.authentication.k8s.io/v1",
+        "apiVersion": V1,
         "command": "./plugin",
         "interactiveMode": "Never",
         **fields,
@@ -46,8 +46,11 @@ def plugin(folder: Path, script: str, **fields: Any) -> str:
     return kubeconfig(folder / "config", user={"exec": spec})
 
 
-def printing(**status: Any) -> str:
-    return f"print({json.dumps({'kind': 'ExecCredential', 'status': status})!r})"
+V1, V1_BETA_1 = "client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"
+
+
+def printing(version: str | None = V1, **status: Any) -> str:
+    return f"print({json.dumps({'apiVersion': version, 'kind': 'ExecCredential', 'status': status})!r})"
 
 
 def starts(folder: Path) -> int:
@@ -76,9 +79,11 @@ def test_of_several_files_the_first_to_name_an_entry_wins(tmp_path: Path) -> Non
     [
         ({"token": "t"}, {"Authorization": "Bearer t"}),
         ({"username": "u", "password": "p"}, {"Authorization": f"Basic {base64.b64encode(b'u:p').decode()}"}),
+        ({"username": "u", "password": None}, {"Authorization": f"Basic {base64.b64encode(b'u:').decode()}"}),
+        ({"token": "t", "tokenFile": "gone"}, {"Authorization": "Bearer t"}),
         ({}, {}),
     ],
-    ids=["token", "password", "nothing"],
+    ids=["token", "password", "no password", "token and no file", "nothing"],
 )
 def test_a_user_is_a_header(tmp_path: Path, user: dict[str, Any], headers: dict[str, str]) -> None:
     assert read_access(kubeconfig(tmp_path / "config", user=user)).headers() == headers
@@ -165,9 +170,17 @@ def test_a_cluster_with_values_of_other_types_is_refused(tmp_path: Path, cluster
         ({"client-certificate-data": "%"}, "client-certificate-data is not base64"),
         ({"client-certificate-data": "eA=="}, "the user has a client certificate, but no client-key."),
         ({"client-certificate-data": "eA==", "client-key-data": "eA=="}, "the client certificate cannot be used"),
-        ({"auth-provider": {"name": "gcp"}}, "its user has an auth-provider, which Kubernetes 1.26 removed."),
+        (
+            {"client-key": "a", "client-key-data": "eA=="},
+            "client-key stands beside client-key-data; remove one of them.",
+        ),
+        ({"tokenFile": "gone", "username": "u"}, "its user has a token and a password; remove one of them."),
+        (
+            {"auth-provider": {"name": "gcp"}, "token": "t"},
+            "its user has an auth-provider, which Kubernetes 1.26 removed.",
+        ),
     ],
-    ids=["file", "base64", "key", "certificate", "auth-provider"],
+    ids=["file", "base64", "key", "certificate", "twice", "two", "auth-provider"],
 )
 def test_credentials_that_cannot_be_used_are_named(tmp_path: Path, user: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -202,7 +215,8 @@ def test_the_last_credential_is_used_on_when_its_plug_in_fails_and_the_plug_in_i
 
 
 def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path) -> None:
-    told = f"print(json.dumps({{'status': {{'token': os.environ[{EXEC_INFO!r}] + os.environ['ZONE']}}}}))"
+    token = f"os.environ[{EXEC_INFO!r}] + os.environ['ZONE']"
+    told = f"print(json.dumps({{'apiVersion': {V1!r}, 'status': {{'token': {token}}}}}))"
     fields = {"provideClusterInfo": True, "env": [{"name": "ZONE", "value": "z"}]}
     token = read_access(plugin(tmp_path, told, **fields)).headers()["Authorization"].removeprefix("Bearer ")
     info = json.loads(token.removesuffix("z"))
@@ -217,6 +231,10 @@ def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path)
         ("raise SystemExit(3)", {}, "ended with exit code 3; its own message stands above."),
         ("print('hello')", {}, "printed no ExecCredential"),
         (printing(), {}, "printed neither a token nor a client certificate."),
+        (printing(None, token="t"), {}, f"is to speak {V1}, and it speaks no version."),
+        (printing(token="t", clientKeyData="k"), {}, "printed one of a client certificate and its key, without the other."),
+        (printing(token="t", expirationTimestamp="2030-01-01T00:00:00"), {}, "printed no ExecCredential"),
+        ("", {"env": [{"name": ""}]}, "env[0].name: expected text of length >= 1."),
         ("while True: print('y')", {}, "printed no ExecCredential (more than 1024 KiB)."),
         ("print('{\"apiVersion\": \"a/v2\", \"status\": {}}')", {}, "and it speaks a/v2."),
         ("", {"command": ""}, "has no command."),
@@ -226,7 +244,8 @@ def test_a_plug_in_knows_the_cluster_and_has_its_own_environment(tmp_path: Path)
         ("", {"interactiveMode": None}, "has interactiveMode None; expected one of"),
         ("print('{\"kind\": \"Token\", \"status\": {\"token\": \"t\"}}')", {}, "printed no ExecCredential (Token)."),
     ],
-    ids=["missing", "fails", "prints other", "prints nothing", "never ends", "speaks otherwise", "nameless", "asks", "old",
+    ids=["missing", "fails", "prints other", "prints nothing", "no version", "no certificate",
+         "no zone", "no variable", "never ends", "speaks otherwise", "nameless", "asks", "old",
          "other mode", "no mode", "other kind"],
 )  # fmt: skip
 def test_a_plug_in_that_gives_no_credential_is_named(
@@ -235,14 +254,18 @@ def test_a_plug_in_that_gives_no_credential_is_named(
     path = plugin(tmp_path, script, **fields)
     with pytest.raises(UsageError) as refused:
         read_access(path)
-    assert str(refused.value).startswith(f"kubeconfig {path}, context 'blue': its credential plug-in ")
+    assert str(refused.value).startswith(f"kubeconfig {path}, context 'blue': its credential plug-in")
     assert said in str(refused.value)
 
 
 def test_a_plug_in_of_the_older_version_needs_no_mode(tmp_path: Path) -> None:
-    path = plugin(
-        tmp_path, printing(token="t"), apiVersion="client.authentication.k8s.io/v1beta1", interactiveMode=None
-    )
+    path = plugin(tmp_path, printing(V1_BETA_1, token="t"), apiVersion=V1_BETA_1, interactiveMode=None)
+    assert read_access(path).headers() == {"Authorization": "Bearer t"}
+
+
+def test_a_plug_in_may_print_yaml(tmp_path: Path) -> None:
+    text = f"apiVersion: {V1}\nkind: ExecCredential\nstatus:\n  token: t\n"
+    path = plugin(tmp_path, f"print({text!r})", env=[{"name": "A"}])
     assert read_access(path).headers() == {"Authorization": "Bearer t"}
 
 

@@ -245,7 +245,7 @@ def test_the_credential_plug_in_of_a_worker_runs_in_the_folder_of_its_user(
     peer: Accepting, tmp_path: Path, theirs: Path, master: Address
 ) -> None:
     """As under kubectl: its arguments may be paths in that folder."""
-    said = '{"kind": "ExecCredential", "status": {"token": "t"}}'
+    said = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
     (theirs.parent / "plugin.py").write_text(f"print({said!r})")
     document = yaml.safe_load(theirs.read_text())
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": sys.executable, "args": ["plugin.py"]}

@@ -100,7 +100,7 @@ def test_restarts_are_counted_from_now(peer: ClusterPeer, tmp_path: Path, monkey
 
         monkeypatch.setattr(restarts, "_status", status_of)
         restarts.assert_restarts("cart", 2, container="app", within_s=60)
-        with pytest.raises(AssertionError, match="to restart sidecar 1 times"):
+        with pytest.raises(UsageError, match="shop/cart has no container 'sidecar'; it has app"):
             restarts.assert_restarts("cart", 1, container="sidecar", within_s=0)
 
 

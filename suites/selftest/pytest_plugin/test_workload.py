@@ -13,6 +13,7 @@ from crashloop.model.config import Curve
 from crashloop.pytest_plugin.access import Access, access_of
 from crashloop.pytest_plugin.faults import Fault, fault_of, helper_of
 from crashloop.pytest_plugin.restarts import Restarts
+from crashloop.pytest_plugin.watches import CrashPod
 from suites.selftest.kit.cluster_peer import ClusterPeer, node, pod, serving
 from suites.selftest.kit.their_pytest import session
 
@@ -168,10 +169,46 @@ def test_the_helper_runs_on_the_node_of_the_pod() -> None:
         (lambda restarts: restarts.of("cart").assert_back_within("10s"), "curve is '10s'; expected a curve"),
         (lambda restarts: restarts.assert_follows("10s"), "assert_follows: curve is '10s'; expected a curve"),
         (lambda restarts: restarts.assert_follows(MAX_2S, waits=2.5), "waits is 2.5; expected a whole number"),
+        (lambda it: it.assert_restarts("deploy/cart", 1), "pod is 'deploy/cart'; expected the name of a pod"),
+        (lambda it: it.assert_restarts(None, 1), "pod is None; expected the name of a pod"),
+        (lambda it: it.assert_restarts("cart", 1, container="ap"), "shop/cart has no container 'ap'; it has app"),
+        (lambda it: it.assert_follows(MAX_2S, pod=5), "pod is 5; expected the name of a pod"),
+        (lambda it: it.assert_no_early_restart(10), "assert_no_early_restart: curve is 10; expected a curve"),
+        (lambda it: it.of(None), "None: expected a pod, a workload such as deploy/web, or a selector"),
     ],
 )  # fmt: skip
-def test_a_number_that_every_pod_would_keep_is_refused(
+def test_an_argument_that_no_pod_or_every_pod_would_keep_is_refused(
     watched: Restarts, ask: Callable[[Any], None], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
         ask(watched)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"exit_code": 256}, "exit=256; expected 0 to 255"),
+        ({"after_s": float("nan")}, "after_s is nan; expected seconds"),
+        ({"times": 0}, "times is 0; expected a whole number of at least 1"),
+        ({"restart_policy": "always"}, "restart_policy is 'always'; expected Always, OnFailure, Never"),
+        ({"name": "A b"}, "name is 'A b'; expected the name of a pod"),
+        ({"namespace": None}, "namespace is None; expected 1 to 63"),
+    ],
+    ids=str,
+)
+def test_a_crashing_pod_that_no_cluster_can_have_is_refused_before_it_is_asked_for(given: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        CrashPod(Access("/nowhere", None), **{"namespace": "shop", "name": "loop", **given})
+
+
+@pytest.mark.parametrize("missing", ["finishedAt", "startedAt"])
+def test_a_status_without_a_time_is_not_waited_for_for_ever(
+    peer: ClusterPeer, watched: Restarts, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setattr("crashloop.pytest_plugin.workload.SEEN_WITHIN_S", 0.0)
+    cart, again = watched.of("cart"), pod("cart", 4, NOW_S, 3)
+    status = again["status"]["containerStatuses"][0]
+    (status["lastState"]["terminated"] if missing == "finishedAt" else status["state"]["running"])[missing] = None
+    peer.append(again)
+    with pytest.raises(AssertionError, match="shop/cart app: its status does not say when it ended, or started again"):
+        cart.assert_back_within(2)

@@ -132,7 +132,8 @@ NOT_TAKEN = [
     "serverTLSBootstrap: true\nfeatureGates: {RotateKubeletServerCertificate: false}",
     "podLogsDir: /var/log/pods/",
     "runOnce: true",
-    "userNamespaces: {idsPerPod: 5}",
+    "failCgroupV1: false\nuserNamespaces: {idsPerPod: 5}",
+    "syncFrequency: null",
 ]
 
 
@@ -232,9 +233,17 @@ def machine_config(source: str) -> str:
         f"kind: Secret\ndata: {{kubelet: {IN_BASE64}}}\n",
         f"kind: EC2NodeClass\nspec:\n  userData: |\n    {NODE_CONFIG.replace(chr(10), chr(10) + '    ')}\n",
         f"kind: ClusterConfig\nspec:\n  workerProfiles:\n  - name: fast\n    values:\n      {FAST}",
+        f"spec:\n  k0s:\n    config:\n      spec:\n        workerProfiles:\n        - values:\n            {FAST}",
+        f"spec:\n  nodeConfig:\n    kubeletConfig:\n      {FAST}",
+        f"spec:\n  workerNodeGroupConfigurations:\n  - kubeletConfiguration:\n      {FAST}",
         f"kubelet_config_extra_args:\n  {FAST}",
+        f"- hosts: all\n  tasks:\n  - copy:\n      content: |\n        {(HEAD + FAST).replace(chr(10), chr(10) + '        ')}",
+        base64.b64encode(NODE_CONFIG.encode()).decode(),
     ],
-    ids=["nodeadm", "url", "base64", "gzip", "cloud-init", "binary", "secret", "karpenter", "k0s", "kubespray"],
+    ids=[
+        *("nodeadm", "url", "base64", "gzip", "cloud-init", "binary", "secret", "karpenter", "k0s", "k0sctl"),
+        *("config-connector", "eks-anywhere", "kubespray", "ansible", "user-data"),
+    ],
 )
 def test_a_configuration_is_found_in_what_starts_a_machine(tmp_path: Path, text: str) -> None:
     found = row(tmp_path, text)

@@ -134,6 +134,12 @@ def test_what_no_cluster_shows_is_refused() -> None:
         files_of(text)
 
 
+def test_what_every_pod_kept_has_no_scenario_of_its_own() -> None:
+    kept = Verdict(requirement="OVH-24", scenario="every pod", profile="p", outcome=Outcome.PASS)
+    with pytest.raises(UsageError, match="OVH-24: the run judged every pod by it and found no fault"):
+        reproducer(example_results((kept,)), FULL, "OVH-24")
+
+
 def test_a_requirement_without_a_judgement_is_refused_with_those_that_failed() -> None:
     failed = Verdict(requirement="CAP-3", scenario="s", profile="p", outcome=Outcome.FAIL)
     with pytest.raises(UsageError, match=r"X-3: the run has no judgement of it\.\nIt has .*: CAP-3\."):

@@ -46,10 +46,21 @@ def refused(text: str) -> str:
         ("-", [None]),
         ('"\\ud83d\\ude00"', "\N{GRINNING FACE}"),
         ('"\\ud83d"', "\N{REPLACEMENT CHARACTER}"),
+        ("!!binary aGk=", "hi"),
+        ("!!set {a, b}", {"a": None, "b": None}),
+        ("!!omap [a: 1]", [{"a": 1}]),
+        ("!!str {a: b}", {"a": "b"}),
+        ("!Sub 5", "5"),
+        ("!Ref {a: [5]}", {"a": [5]}),
     ],
 )
-def test_a_scalar_is_what_it_is_for_kubectl(text: str, value: object) -> None:
+def test_a_value_is_what_it_is_for_kubectl(text: str, value: object) -> None:
     assert documents(text) == [value]
+
+
+def test_a_value_that_is_not_what_its_tag_says_is_refused() -> None:
+    assert refused("a: !!null x") == "line 1: 'x' is no !!null"
+    assert refused("a: !!bool x") == "line 1: 'x' is no !!bool"
 
 
 def test_json_may_have_tabs_and_yaml_several_documents() -> None:

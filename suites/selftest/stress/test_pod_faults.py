@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from crashloop.stress.pod_faults import invalid, invalid_annotations
+from crashloop.stress.pod_faults import invalid
+from crashloop.stress.pod_rules import invalid_annotations
 from crashloop.stress.pod_template import pods_in
 
 HUGE = "hugepages-2Mi"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def faults(container: dict[str, Any], **pod: Any) -> list[str]:
@@ -41,7 +43,7 @@ def test_a_fault_of_a_container_has_its_path(container: dict[str, Any], said: st
         ({"tolerations": [{"key": "a", "tolerationSeconds": 1}]}, "spec.tolerations[0].tolerationSeconds is set; only"),
         ({"tolerations": [None]}, "spec.tolerations[0].key is missing"),
         ({"volumes": [{"name": "v"}, {"name": "v"}]}, "spec.volumes[1].name is 'v' twice"),
-        ({"securityContext": {"sysctls": [{"name": "a b"}]}}, "sysctls[0].name is 'a b', which is no name of a sysctl"),
+        ({"securityContext": {"sysctls": [{"name": "a b"}]}}, "sysctls[0].name is 'a b'; names of sysctls are valid"),
         (
             {"resources": {"limits": {"ephemeral-storage": "1Gi"}}},
             "spec.resources has ephemeral-storage; of a pod as a",
@@ -59,6 +61,76 @@ def test_a_port_of_the_host_is_that_of_the_container_on_its_network() -> None:
     assert found == "spec.containers[0].ports[0].hostPort is 81; with hostNetwork, the containerPort 80 is valid"
 
 
+def volume(**source: Any) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", **source}]}
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        (volume(secret={}), "spec.volumes[0].secret.secretName is missing"),
+        (volume(configMap={"name": "c", "items": [{"key": "k", "path": "../a"}]}), "path is '../a'; a relative path without"),
+        (volume(projected={"sources": [{"secret": {"name": "a"}, "configMap": {"name": "c"}}]}), "configMap, secret; one of"),
+        (volume(projected={"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 60}}]}), "is 60; 600 to"),
+        (volume(hostPath={"path": "/a", "type": "Dir"}), "hostPath.type is 'Dir'; valid are BlockDevice"),
+        (volume(nfs={"server": "s", "path": "a"}), "nfs.path is 'a'; an absolute path is valid"),
+        (volume(iscsi={"targetPortal": "a", "iqn": "x", "lun": 0}), "iscsi.iqn is 'x'; names that begin with iqn"),
+        (volume(fc={}), "spec.volumes[0].fc has to have one of targetWWNs, wwids"),
+        (volume(emptyDir={"sizeLimit": "-1"}), "spec.volumes[0].emptyDir.sizeLimit is '-1', which is no quantity"),
+        ({"overhead": {"cpu": 1}}, "spec.overhead is set without a runtimeClassName"),
+        ({"priority": 5}, "spec.priority is 5; what its class has is valid (0)"),
+        ({"priority": 2 * 10**9, "priorityClassName": "a"}, "what its class has is valid (up to 1000000000)"),
+        ({"resourceClaims": [{"name": "g"}]}, "[0] has to have one of resourceClaimName, resourceClaimTemplateName"),
+        ({"hostAliases": [{"ip": "a"}]}, "spec.hostAliases[0].ip is 'a', which is no IP address"),
+        ({"dnsConfig": {"nameservers": ["a"]}}, "spec.dnsConfig.nameservers[0] is 'a', which is no IP address"),
+        ({"dnsConfig": {"nameservers": ["10.0.0.1"] * 4}}, "spec.dnsConfig.nameservers has more than 3"),
+        ({"dnsConfig": {"searches": ["a"] * 33}}, "spec.dnsConfig.searches has more than 32"),
+        ({"preemptionPolicy": "Never"}, "spec.preemptionPolicy is Never; only its class decides that"),
+        ({"hostNetwork": True, "securityContext": {"sysctls": [{"name": "net.a"}]}}, "with hostNetwork it is the host's"),
+        ({"tolerations": [{"key": "a", "operator": "Gt", "value": "5"}]}, "operator is 'Gt'; valid are Equal, Exists"),
+        ({"hostnameOverride": "a", "hostNetwork": True}, "spec.hostnameOverride is set; beside hostNetwork it is not valid"),
+        ({"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]}, "is 0; 1 to"),
+        ({"securityContext": {"fsGroupChangePolicy": "No"}}, "fsGroupChangePolicy is 'No'; valid are Always, OnRootMismatch"),
+        ({"securityContext": {"supplementalGroups": [-1]}}, "spec.securityContext.supplementalGroups[0] is -1; 0 to"),
+        ({"tolerations": [{"key": "a b", "operator": "Exists"}]}, "spec.tolerations[0].key is 'a b'; up to 63 letters"),
+        ({"resources": {"claims": [{"name": "x"}]}}, "spec.resources.claims is set; of a pod as a whole it is not valid"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else str(value)[:60],
+)  # fmt: skip
+def test_a_value_that_no_pod_has_is_refused(pod: dict[str, Any], said: str) -> None:
+    (found,) = faults({}, **pod)
+    assert said in found
+
+
+SIGNAL = "spec.containers[0].lifecycle.stopSignal is 'TERM'; SIGTERM, SIGRTMIN+3 and the like are valid"
+
+
+@pytest.mark.parametrize(
+    ("container", "pod", "said"),
+    [
+        ({"env": [{"name": "A", "valueFrom": {}}]}, {}, "env[0].valueFrom has to have one of configMapKeyRef, fieldRef"),
+        ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "a/b"}}}]}, {}, "key is 'a/b'; letters"),
+        ({"envFrom": [{}]}, {}, "spec.containers[0].envFrom[0] has to have one of configMapRef, secretRef"),
+        ({"ports": [{"containerPort": 80, "hostPort": -1}]}, {}, "ports[0].hostPort is -1; 0 to 65535 is valid"),
+        ({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, volume(), "volumeDevices[0].name is 'v', which is no claim"),
+        ({"resizePolicy": [{"resourceName": "cpu"}]}, {}, "resizePolicy[0].restartPolicy is missing"),
+        ({"resources": {"limits": {"a b/c": 1}}}, {}, "resources.limits.a b/c is no resource"),
+        ({"resources": {"limits": {"cpu": 2}}}, {"resources": {"limits": {"cpu": 1}}}, "cpu is 1; its containers have more"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/v", "mountPropagation": "Bidirectional"}]}, volume(), "only a"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/v", "recursiveReadOnly": "Enabled"}]}, volume(), "it needs readOnly"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "a", "subPathExpr": "b"}]}, volume(), "one of them"),
+        ({"lifecycle": {"stopSignal": "TERM"}}, {"os": {"name": "linux"}}, SIGNAL),
+        ({"securityContext": {"seccompProfile": {"type": "Localhost", "localhostProfile": "/a"}}}, {}, "is '/a'; a relative"),
+        ({"securityContext": {"procMount": "Unmasked"}}, {}, "procMount is Unmasked; it needs hostUsers false"),
+        ({"securityContext": {"runAsNonRoot": True}}, {"securityContext": {"runAsUser": 0}}, "no kubelet starts such a"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_value_that_no_container_of_the_pod_has_is_refused(container: Any, pod: Any, said: str) -> None:
+    (found,) = faults(container, **pod)
+    assert said in found
+
+
 @pytest.mark.parametrize("path", ["/a", "../a", "a/../../b"])
 def test_a_sub_path_is_inside_its_volume(path: str) -> None:
     (found,) = faults({"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": path}]}, volumes=[{"name": "v"}])
@@ -74,6 +146,12 @@ def test_a_sub_path_is_inside_its_volume(path: str) -> None:
         ({"ports": [{"containerPort": 53, "hostPort": 53}, {"containerPort": 53, "hostPort": 53, "protocol": "UDP"}]}, {}),
         ({}, {"tolerations": [{"operator": "Exists"}, {"key": "a", "value": "b"}]}),
         ({}, {"resources": {"limits": {"memory": "1Gi"}}}),
+        ({"resources": {"limits": {"cpu": " 1 "}}}, {"overhead": {"cpu": "10m"}, "runtimeClassName": "gvisor"}),
+        ({"lifecycle": {"stopSignal": "SIGRTMAX-14"}}, {"os": {"name": "linux"}, "priorityClassName": "a", "priority": 7}),
+        ({"securityContext": {"runAsUser": 5}}, {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}),
+        ({"envFrom": [{"prefix": "A-", "secretRef": {"name": "s", "optional": True}}]}, volume(csi={"driver": "d"})),
+        ({}, volume(ephemeral={"volumeClaimTemplate": {"metadata": {}, "spec": CLAIM}})),
+        ({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, volume(persistentVolumeClaim={"claimName": "c"})),
     ],
     ids=str,
 )  # fmt: skip

@@ -150,6 +150,10 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
             "spec.containers[0].comand is no field of Kubernetes 1.37; did you mean",
         ),
         (
+            [{"kind": "Pod", "spec": spec(resources={"limits": 5})}],
+            "spec.containers[0].resources.limits is 5; a kubelet decodes it as map[string]any.",
+        ),
+        (
             [{"kind": "Pod", "spec": spec(command="a")}],
             'spec.containers[0].command is "a"; a kubelet decodes it as []string.',
         ),
@@ -173,6 +177,7 @@ RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
         "unknown field of a rule",
         "misspelt field of a probe",
         "misspelt field that decides no restart",
+        "no mapping",
         "no list",
     ],
 )
@@ -544,3 +549,9 @@ def test_a_dry_run_of_a_manifest_says_what_would_run_and_what_is_replaced(tmp_pa
     )
     assert "stage storm: 360 s with 1 healthy, 7 app" in done.output
     assert "load 'app', app.yaml: spec.nodeSelector is left out" in done.output
+
+
+@pytest.mark.parametrize("option", ["--image-archive", "--kubelet-binary"])
+def test_a_dry_run_names_a_file_that_is_not_there(tmp_path: Path, option: str) -> None:
+    with pytest.raises(UsageError, match=f"{option} {tmp_path}/gone"):
+        CliRunner().invoke(app, ["stress", "--dry-run", option, f"{tmp_path}/gone"], catch_exceptions=False)

@@ -392,3 +392,24 @@ def test_a_field_that_is_null_is_not_given() -> None:
 @pytest.mark.parametrize("metadata", [{"name": "p", "uid": ["u"]}, {"name": "p", "uid": {"a": "b"}}], ids=str)
 def test_a_uid_of_another_type_ends_nothing(metadata: Json) -> None:
     assert len(evidence_of([pod() | {"metadata": metadata}]).pods) == 1
+
+
+def test_a_sidecar_is_not_started_again_once_the_other_containers_have_ended_for_good() -> None:
+    side = {"name": "side", "image": "side:1", "restartPolicy": "Always"}
+    done = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": "2026-01-02T03:04:05Z"}}
+    of = pod(spec={"restartPolicy": "OnFailure", "initContainers": [side]})
+    of["status"] = {
+        "initContainerStatuses": [{"name": "side", "state": {"terminated": {**done["terminated"], "exitCode": 143}}}],
+        "containerStatuses": [{"name": "app", "state": done}],
+    }
+    first, _ = answer_of(of, SETTING, ())
+    assert (first.state, first.earliest) == (
+        "its pod ends, as the other containers have: no sidecar of it is started again",
+        None,
+    )
+    of["status"]["containerStatuses"][0]["state"] = {"terminated": {**done["terminated"], "exitCode": 1}}
+    assert answer_of(of, SETTING, ())[0].counted_s == 0.0
+
+
+def test_an_exit_at_the_end_of_all_times_has_no_next_start() -> None:
+    assert answer(pod(finished="9999-12-31T23:59:59Z"), events=(event("Killing", "by somebody"),)).earliest is None
