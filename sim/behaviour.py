@@ -259,6 +259,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """When a resize restarts what runs: always (if asked to), never, unruled (without rules), twice, or any (unasked too)."""
     deletion_awaits_delay: bool = False
     """Ends a pod that is deleted only when none of its containers waits for a delay."""
+    deletion_awaits_volumes: bool = False
+    """Ends a pod that is deleted while it waits for its volumes only after that wait."""
     restarts_deleted: bool = False
     """Restarts a container once that is stopped because its pod is deleted."""
     reset_scope: str = "all"
@@ -355,6 +357,8 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """How late the Event comes that says so; None: never."""
     """The delay that the message states, as a multiple of the one due."""
     address_moves: bool = False
+    address_of_ended: bool = True
+    """Whether a pod that has ended is stated with its address."""
     """States another address after each restart."""
     states_reset: bool = True
     """Whether pods have the condition AllContainersRestarting."""

@@ -179,8 +179,8 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     pending_without_sidecar: bool = False
     """States the phase Pending while a sidecar is down."""
     ready_unprobed: str = "while it runs"
-    """When a container without a readiness probe is ready: while it runs, also while it waits, in its first life, or no init
-    containers (those that have succeeded are not)."""
+    """When a container without a readiness probe is ready: while it runs, also while it waits, in its first life, before it has
+    started, or no init containers (those that have succeeded are not)."""
     initialized: str = "true"
     """The condition Initialized: true, at once (from the first status on), not in delays (False while a container waits), or
     without PodScheduled (which is left out)."""
@@ -267,7 +267,7 @@ class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):
     # Static pods and deleted ones (owner_player.py, statements.py, director.py, sync.py)
     edited_static: str = "in turn"
     """When an edited static pod begins: in turn (after the end of the one before), beside it, or stuck if twice (never, if it was
-    edited again meanwhile)."""
+    edited again meanwhile). Without grace: in turn, and the one before is not given its grace period."""
     renewed_static: str = "in turn"
     """The same of one whose file was removed and written again: in turn, beside, late, or never."""
     forgets_static_init: bool = False

@@ -89,6 +89,7 @@ class SimPod:
         }
         """What its objects hold as the kubelet knows it, by name; None: it is not there."""
         self.is_mounted = False
+        self.awaits_volumes = False
         """Whether its volumes have been mounted."""
         self.sandbox_id: str | None = None
         self.sandboxes = 0

@@ -55,8 +55,13 @@ class PodEnd:
         """End what runs, sidecars after the others, and the last of them first."""
         pod, how = self._pod, self._behaviour.ends_sidecars
         alive = [(pod.spec.container(each.name), each) for each in pod.alive()]
+        hurried = pod.is_static and self._behaviour.edited_static == "without grace"
         graces = [
-            (as_hooked(container, each, self._behaviour.runs_hooks, at_end=True), each, self._prober.grace_s(container))
+            (
+                as_hooked(container, each, self._behaviour.runs_hooks, at_end=True),
+                each,
+                1 if hurried else self._prober.grace_s(container),
+            )
             for container, each in alive
         ]
         regular = [each for each in graces if not each[0].is_sidecar]
@@ -84,7 +89,7 @@ class PodEnd:
         pod, behaviour = self._pod, self._behaviour
         self._prober.terminates = True
         self._worker.halt()
-        while self._worker.busy:
+        while self._worker.busy and (behaviour.deletion_awaits_volumes or not pod.awaits_volumes):
             yield LOOK_NS
         if behaviour.deletion_awaits_delay:
             yield delay_ns()

@@ -162,7 +162,7 @@ class Statements:
             ONCE_ENDED: _phase_fields(once_sent, reasoned) if once_sent != self._stated else None,
             "startTime": stamp(self._start_ns()),
             "conditions": conditions,
-            "podIP": self._address(),
+            "podIP": self._address(self._stated),
             "observedGeneration": generation(pod, behaviour),
             **statuses,
             "ephemeralContainerStatuses": [
@@ -211,9 +211,11 @@ class Statements:
             case pods:
                 return pods == "every"
 
-    def _address(self) -> str | None:
+    def _address(self, phase: str) -> str | None:
         """The address that came with the first sandbox; each further one has one of its own."""
         pod = self.pod
+        if phase in TERMINAL and not self.policies.behaviour.address_of_ended:
+            return None
         number = pod.sandboxes + (max(pod.numbers.values(), default=0) if self.policies.behaviour.address_moves else 0)
         return f"10.0.0.{number}" if pod.sandboxes else None
 
@@ -239,7 +241,11 @@ class Statements:
         codes = [newest.instance.exit_code for each in self.pod.regulars if (newest := view.newest(each.name))]
         phase = stated if stated != "true" else "Failed" if any(codes) else "Succeeded"
         over = {RESTARTING_ALL: {"status": "False"}} | {each: {"reason": ENDED[phase]} for each in READY_TYPES}
-        return {"phase": phase, "conditions": [each | over.get(each["type"], {}) for each in conditions]}
+        return {
+            "phase": phase,
+            "podIP": self._address(phase) or "",
+            "conditions": [each | over.get(each["type"], {}) for each in conditions],
+        }
 
     def phase(self, view: PodView) -> str:
         """The phase by the rules of getPhase with the gate ContainerRestartRules on."""
@@ -349,6 +355,8 @@ class Statements:
                 return True
             if when == "in its first life" and instance.number:
                 return False
+            if when == "before it has started" and "running" in state:
+                return True
         return "running" in state and instance is not None and self.is_ready(container, instance)
 
     def _has_started(self, container: Container, instance: SimulatedInstance | None, running: bool) -> bool:

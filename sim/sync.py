@@ -170,8 +170,10 @@ class PodSync:
         """Wait for the volumes, each of which is tried again after twice the time; whether they are there."""
         waited_ns, retry_ns = 0, S // 2
         while not self.configuration.is_mounted(self.pod) and waited_ns < MOUNT_TIMEOUT_NS:
+            self.pod.awaits_volumes = True
             yield retry_ns
             waited_ns, retry_ns = waited_ns + retry_ns, 2 * retry_ns
+        self.pod.awaits_volumes = False
         if waited_ns:
             self._waited(self.behaviour.volume_wait_steps)
         return self.pod.is_mounted

@@ -3,6 +3,7 @@ the rest of the same status.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from crashloop.checks.checker import Statement
 from crashloop.checks.finding import Finding, fail
@@ -11,6 +12,7 @@ from crashloop.history.statuses import SCHEDULED, StatusReport
 from crashloop.model.pod_status import WAITING_REASON
 from crashloop.restarts.case import Case
 from crashloop.restarts.outages import may_lag_ns
+from crashloop.spec.intervention import DISTURB_NODE
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.words import at_lines
 
@@ -28,6 +30,22 @@ def lacking(case: Case, status: StatusReport) -> Iterator[Finding]:
     runs = any(each.state.kind == "running" for each in status.containers.values())
     if runs and not status.address and not next(iter(case.sandbox_kills_ns), None):
         yield fail(f"{said.format('which address the pod has')}; a container of it runs.", status.line)
+
+
+def address_lost(case: Case, pod: PodHistory) -> Iterator[Finding]:
+    """The first status without the address that the one before had: a pod keeps it as it ends.
+
+    A sandbox that is gone takes it along, and a kubelet that restarts may have forgotten it; of a mirror pod another one tells.
+    pkg/kubelet/kubelet.go@v1.37.1 preserveDataFromBeforeStopping, kubernetes/kubernetes#125404.
+    """
+    lost = len({each.sandbox_id for each in pod.sandboxes}) > 1 or next(iter(case.sandbox_kills_ns), None)
+    if lost or pod.mirrors or any(each.data.action in DISTURB_NODE for each in case.recording.interventions):
+        return
+    for before, after in pairwise(pod.statuses):
+        if before.address and not after.address:
+            lines = before.line, after.line
+            yield fail(f"a status does not say which address the pod has {at_lines(lines)}; it had one before.", *lines)
+            return
 
 
 def left_out(case: Case, pod: PodHistory, spec: Container) -> Iterator[Finding]:

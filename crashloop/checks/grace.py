@@ -20,6 +20,7 @@ from crashloop.restarts.evidence import unseen_exit
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import leaves_ns, ran, was_killed
 from crashloop.restarts.restart_all import replacements
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import GRACE_PERIOD_S
 from crashloop.spec.program import KILLED
 from crashloop.words import at_lines, seconds
@@ -62,11 +63,17 @@ def check_probe_grace(case: Case, seen: Seen) -> Iterator[Finding]:
 
 @checker("pod-grace", GRACE_KILLS, once=True)
 def check_pod_grace(case: Case, seen: Seen) -> Iterator[Finding]:
-    """What ignores SIGTERM MUST be killed when the grace period of its pod has passed, if that is deleted."""
+    """What ignores SIGTERM MUST be killed when the grace period of its pod has passed that is deleted, or whose file changes."""
+    changes = {each.data.action: each.t_ns for each in reversed(case.recording.interventions) if each.ok}
+    renewed_ns = changes.get(InterventionKind.RENEW_STATIC_POD)
+    is_of_file = renewed_ns is not None or InterventionKind.EDIT_STATIC_POD in changes
+    what = f"the {'change of the file' if is_of_file else 'deletion'} of its pod"
     for life in _stubborn(case):
-        left_ns = leaves_ns(case, life.pod)
-        if left_ns is not None and (life.instance.exit is None or (life.instance.exit_ns or 0) > left_ns):
-            reason = _Reason(since_ns=left_ns, what="the deletion of its pod", grace_s=case.scenario.pod.grace_s)
+        left_ns, exit_ns = leaves_ns(case, life.pod) or renewed_ns, life.instance.exit_ns
+        if left_ns is None or (life.instance.begun_ns or 0) > left_ns:
+            continue
+        if life.instance.exit is None or (exit_ns or 0) > left_ns:
+            reason = _Reason(since_ns=left_ns, what=what, grace_s=case.scenario.pod.grace_s)
             yield from _beyond_grace(case, seen, life, reason)
 
 

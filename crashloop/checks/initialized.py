@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from crashloop.checks.checker import Need, Seen, checker
-from crashloop.checks.completeness import lacking
+from crashloop.checks.completeness import address_lost, lacking
 from crashloop.checks.finding import Finding, fail
 from crashloop.checks.readiness import goes_on
 from crashloop.history.event import Channel
@@ -38,10 +38,11 @@ def check_initialized(case: Case, seen: Seen) -> Iterator[Finding]:
 
     Beside it, PodScheduled MUST be True, and startTime, and podIP while a container runs, MUST be given: a kubelet states pods
     of its node alone (pkg/kubelet/kubelet_pods.go@v1.37.1 generateAPIPodStatus). Judged of pods that have not ended and that
-    nobody deletes.
+    nobody deletes; that an address stays is judged to the end.
     """
     after_restart = before = 0
     for pod in case.pods:
+        yield from address_lost(case, pod)
         first_true: StatusReport | None = None
         for status in (each for each in pod.statuses if each.initialized is not None and goes_on(each)):
             yield from lacking(case, status)

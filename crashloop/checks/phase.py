@@ -226,12 +226,15 @@ def _not_final(case: Case, pod: PodHistory, last: StatusReport, due: str) -> Fin
 def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
     """A status MUST NOT state a final phase while a container runs, nor Running while an init container does by it.
 
+    A pod that has ended MUST keep the reason for which it did (kubernetes/kubernetes#103785).
+
     The phase and the containers of a status are made of the same look at the runtime, but whether a final phase is due is asked
     once more when the status is sent: what ran by that look may have ended meanwhile. Of a pod that the node ends the phase that
     was stated last stays until its containers have ended: pkg/kubelet/status/status_manager.go@v1.37.1 syncPod, mergePodStatus.
     """
     inits = {each.name for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar}
     for pod in case.pods:
+        yield from _reason_lost(pod)
         for status in pod.statuses:
             running = [name for name, each in status.containers.items() if each.state.kind == "running"]
             seen["statuses"] += bool(status.containers)
@@ -244,6 +247,20 @@ def check_phase_agrees(case: Case, seen: Seen) -> Iterator[Finding]:
                 said = f"a status says that the pod's phase is {status.phase} {at_lines([status.line])}"
                 doubt = None if status.phase == RUNNING else _unseen_end(case, pod, wrong[0], status)
                 yield fail_unless(doubt, f'{said}; its {what} "{wrong[0]}" runs by it.', status.line)
+
+
+def _reason_lost(pod: PodHistory) -> Iterator[Finding]:
+    """The first status of a pod that has ended with another reason than the status before."""
+    final = [each for each in pod.statuses if each.phase in FINAL]
+    for before, after in pairwise(final):
+        if before.reason and after.reason != before.reason:
+            lines = before.line, after.line
+            now = f"{after.reason} as the reason" if after.reason else "no reason"
+            yield fail(
+                f"a status gives {now} of the phase {after.phase} {at_lines(lines)}; it was {before.reason} before.",
+                *lines,
+            )
+            return
 
 
 def _has_ended(pod: PodHistory, name: str, status: StatusReport) -> bool:

@@ -32,8 +32,8 @@ from crashloop.words import at_lines
 def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
     """`started` MUST be true only of a container that runs, after a success of its startup probe; without one while it runs.
 
-    One with a postStart hook may not have started while it runs, until it is ready.
-    What is said of one that waits is judged where a status shows it.
+    One with a postStart hook or a startup probe may not have started while it runs, until it is ready: nothing is ready before
+    that (kubernetes/kubernetes#92196). What is said of one that waits is judged where a status shows it.
     """
     ended = 0
     for pod, spec, status, report in statements(case):
@@ -50,9 +50,23 @@ def check_started_truth(case: Case, seen: Seen) -> Iterator[Finding]:
             yield from _started_early(case, pod, spec, probe, status)
         elif not report.started and runs and probe is None and not spec.post_start:
             yield fail(f"{said}; it runs and has no startup probe.", status.line)
-        elif not report.started and report.ready and spec.post_start:  # which may still run its hook otherwise
+        elif not report.started and report.ready and runs and not _may_have_been_taken_back(case, pod, spec, status):
             yield fail(f"{said}; it is said to be ready.", status.line)
     seen.facts |= {"running": seen["statuses"], "ended": ended}
+
+
+def _may_have_been_taken_back(case: Case, pod: PodHistory, spec: Container, status: StatusReport) -> bool:
+    """Whether an instance may have counted as started, and as ready since: the kubelet states the two one after the other.
+
+    It ran before its kubelet started, which until 1.34 stated anew what it knew of it, or is known to have counted as started.
+    """
+    met = met_ns(case, pod, status.t_ns)
+    for each in ran(pod, spec.name):
+        if each.container_id == status.containers[spec.name].container_id:
+            probe = spec.probe(ProbeKind.STARTUP)
+            carried_over = probe is not None and _counted_as_started(case, pod, spec, each, probe, status.t_ns)
+            return carried_over or (each.begun_ns or met) < met
+    return False
 
 
 def may_count_as_started(
@@ -74,15 +88,21 @@ def comes_with_its_kubelet(case: Case, pod: PodHistory, instance: Instance, prob
 
 
 def _is_carried_over(case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int) -> bool:
-    """Whether an instance counts as started for the one before it: killed after a start, and not asked by then itself."""
+    """Whether an instance counts as started for the one before it, and was not asked by then itself."""
+    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
+    return _counted_as_started(case, pod, spec, instance, probe, t_ns) and _may_be_unasked(case, asked_ns, t_ns)
+
+
+def _counted_as_started(
+    case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int
+) -> bool:
+    """Whether an instance is known to begin as started, for the one before it, which was killed after a start."""
     before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
     if before is None:
         return False
     had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
     was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
-    asked_ns = min((each.fact.utc_ns or 0 for each in answers_of(instance, probe)), default=t_ns)
-    is_carried_over = counts_as_started(had_started, was_killed, case.prediction.deviations)
-    return is_carried_over and _may_be_unasked(case, asked_ns, t_ns)
+    return counts_as_started(had_started, was_killed, case.prediction.deviations)
 
 
 def _may_be_unasked(case: Case, asked_ns: int, t_ns: int) -> bool:

@@ -58,6 +58,8 @@ def pull_secret_manifest(
 SCENARIO_LABEL = "crashloop.dev/scenario"
 RUN_LABEL = "crashloop.dev/run"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+ANY_NODE = {"kubernetes.io/os": "linux"}
+"""A label that each node has, so that a kubelet which restarts has to find it again (kubernetes/kubernetes#100467)."""
 
 NOBODY = 65534
 PROBE_PORT = 8080
@@ -109,7 +111,7 @@ def pod_manifest(
     return _pod(
         name=scenario.name,
         labels={SCENARIO_LABEL: scenario.name, RUN_LABEL: run},
-        where=where or {"nodeName": node},
+        where=where or {"nodeName": node, "nodeSelector": ANY_NODE},
         restart_policy=pod.restart_policy,
         containers={
             "initContainers": of(ContainerKind.INIT),

@@ -134,6 +134,10 @@ class DistinctionFault(Fault):
         "states that a container without a readiness probe is ready that waits for its delay",
         {"ready_unprobed": "also while it waits"},
     )
+    READY_UNPROBED_UNSTARTED = (
+        "states that a container without a readiness probe is ready that has not started",
+        {"ready_unprobed": "before it has started"},
+    )
     READY_UNPROBED_ONCE = (
         "states that a container without a readiness probe is not ready once it has restarted",
         {"ready_unprobed": "in its first life"},

@@ -104,6 +104,10 @@ class StaticPodFault(Fault):
         "never starts a static pod that was edited again while the one before ended",
         {"edited_static": "stuck if twice"},
     )
+    STATIC_WITHOUT_GRACE = (
+        "ends a static pod whose file changes without its grace period",
+        {"edited_static": "without grace"},
+    )
     RENEWED_STATIC_NEVER = (
         "never starts a static pod again whose file was removed and written again",
         {"renewed_static": "never"},

@@ -161,6 +161,10 @@ class RestartFault(Fault):
         "ends a pod that is deleted only when the delays of its containers have passed",
         {"deletion_awaits_delay": True},
     )
+    DELETION_AWAITS_VOLUMES = (
+        "ends a pod that is deleted while it waits for its volumes only when it has given them up",
+        {"deletion_awaits_volumes": True},
+    )
     SIBLINGS_TOO = "restarts the other containers of a pod along with the one that exited", {"siblings_too": True}
     SIBLINGS_WAIT = "holds all exited containers of a pod back while one of them waits", {"siblings_wait": True}
     KILLS_HARD = "kills containers without asking them to end", {"kills_hard": "everything"}

@@ -149,6 +149,7 @@ class StatementFault(Fault):
     UNKNOWN_IN_RESET = "states the phase Unknown while all containers restart", {"phase_in_reset": "Unknown"}
 
     # The pod
+    ADDRESS_LOST_AT_THE_END = "states a pod that has ended without its address", {"address_of_ended": False}
     ADDRESS_MOVES = "states another address after each restart", {"address_moves": True}
 
     # Reason and message of a delay

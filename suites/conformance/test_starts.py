@@ -196,7 +196,7 @@ def test_a_deleted_pod_ends_in_a_phase_by_its_exits() -> Iterator[Scenario]:
 
 @requirement("OVH-23")
 def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
-    """Also where its kubelet first sees it deleted, and restarts while it ends."""
+    """Also where its kubelet first sees it deleted, and restarts while it ends, and where it waits for a volume."""
     stubborn = Container(name="stubborn", exit_code_on_term=KILLED)
     yield PodScenario(
         name="deleted-without-a-kubelet",
@@ -228,6 +228,14 @@ def test_a_deleted_pod_is_gone_soon() -> Iterator[Scenario]:
         pod=Pod(containers=(sidecar, init(HOLDS, name="second", policy=ALWAYS), app(HOLDS)), grace_s=20),
         until=Until(at_least_s=28),
         interventions=(at(5, InterventionKind.DELETE_POD),),
+    )
+    yield PodScenario(
+        name="deleted-while-it-waits",
+        profile="max-2s",
+        pod=Pod(containers=(Container(program=HOLDS, folders=("settings",)),)),
+        until=Until(at_least_s=44),
+        objects=NEVER_RAN.objects,
+        interventions=(at(8, InterventionKind.DELETE_POD, wait=False),),
     )
 
 

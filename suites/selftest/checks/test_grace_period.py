@@ -5,6 +5,7 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.owner import StaticPod
 from crashloop.spec.pod import GRACE_PERIOD_S, Container, ContainerKind, Pod, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import KILLED
 from crashloop.spec.scenario import PodScenario
@@ -109,6 +110,17 @@ def test_a_deletion_without_grace_is_a_fail() -> None:
     assert told(checked("pod-grace", history)) == [
         f'FAIL: "app" was ended 0.2 s after the deletion of its pod (history line {line}); it had 2 s of grace.'
     ]
+
+
+@pytest.mark.parametrize("action", ["edit-static-pod", "renew-static-pod"])
+def test_a_change_of_a_static_pods_file_gives_its_grace_period(action: str) -> None:
+    """kubernetes/kubernetes#98103. What begins afterwards is of the pod that comes then."""
+    made = scenario(app(exit_code_on_term=KILLED), owner=StaticPod())
+    for exit_s, lived in ((7.4, None), (5.3, "0.3 s")):
+        history = History(made).lives("app", (1.0, exit_s, KILLED), (9.0, None, 0)).intervention(5, action).ends(60)
+        line = history.line_of(Kind.EXITED, channel=Channel.RUNTIME)
+        said = f"after the change of the file of its pod (history line {line}); it had 2 s of grace."
+        assert told(checked("pod-grace", history)) == ([f'FAIL: "app" was ended {lived} {said}'] if lived else [])
 
 
 def is_to_go(*containers: Container, grace_s: int) -> PodScenario:

@@ -118,3 +118,24 @@ def test_a_pod_that_is_not_said_to_be_scheduled_is_a_fail(stated: str) -> None:
 def test_a_pod_that_has_ended_is_not_judged() -> None:
     history = said((False, {"app": ENDED}), phase="Failed")
     assert "INCONCLUSIVE: 0 statuses with Initialized seen, 1 needed" in told(checked("initialized", history))[0]
+
+
+def test_a_pod_that_loses_its_address_as_it_ends_is_a_fail() -> None:
+    history = History(scenario(app(CRASHES))).lives("app", (1.0, 3.0, 0), status=False)
+    initialized: dict[str, Any] = {"conditions": [{"type": "Initialized", "status": "True"}]}
+    history.status(2, {"app": {"name": "app"} | RUNS}, podIP="10.0.0.1", **initialized)
+    history.status(4, {"app": {"name": "app"} | ENDED}, phase="Failed", podIP="10.0.0.1", **initialized)
+    assert told(checked("initialized", history)) == []
+    history.status(5, {"app": {"name": "app"} | ENDED}, phase="Failed", podIP="", **initialized).ends(60)
+    lines = [history.line_of(Kind.STATUS, number) for number in (1, 2)]
+    assert told(checked("initialized", history)) == [
+        f"FAIL: a status does not say which address the pod has (history lines {lines[0]} and {lines[1]}); it had one before."
+    ]
+
+
+def test_a_kubelet_that_restarts_may_have_forgotten_an_address() -> None:
+    history = History(scenario(app(CRASHES))).lives("app", (1.0, 3.0, 0), status=False)
+    for second, address in ((2, "10.0.0.1"), (5, "")):
+        history.status(second, {"app": {"name": "app"} | ENDED}, podIP=address, conditions=[])
+    history.intervention(3, "restart-kubelet").ends(60)
+    assert not any("address" in each for each in told(checked("initialized", history)))

@@ -407,3 +407,19 @@ def test_a_kubelet_had_the_time_to_say_that_its_pod_had_succeeded() -> None:
     (finding,) = told(checked("pod-phase", rejected(12.0)))
     assert finding.startswith("FAIL: the pod's phase was said to be Failed (history lines")
     assert finding.endswith("; Succeeded was due.")
+
+
+@pytest.mark.parametrize("later", ["DeadlineExceeded", "", "Evicted"])
+def test_a_pod_that_has_ended_keeps_its_reason(later: str) -> None:
+    """kubernetes/kubernetes#103785."""
+    history = History(CRASHING).lives("app", (1.0, 3.0, 1), status=False)
+    for at_s, reason in ((4, "DeadlineExceeded"), (5, later)):
+        history.status(at_s, {"app": history.exited("app", 0, 1.0, 3.0, 1)}, phase="Failed", reason=reason)
+    history.ends(60)
+    lines = [history.line_of(Kind.STATUS, number) for number in (0, 1)]
+    given = f"{later} as the reason" if later else "no reason"
+    said = (
+        f"FAIL: a status gives {given} of the phase Failed (history lines {lines[0]} and {lines[1]}); "
+        "it was DeadlineExceeded before."
+    )
+    assert told(checked("phase-agrees", history)) == ([] if later == "DeadlineExceeded" else [said])
