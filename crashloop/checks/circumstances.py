@@ -223,7 +223,13 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
     if not earlier:
         yield inconclusive(f'"{name}" had not begun when it was resized {at_lines([done.line])}.', done.line)
         return
-    if len(later) > 1:
+    goes_on = exited_by_itself(case, name, len(earlier), later[0]) if later else False
+    if (
+        len(later) > 1
+        and not goes_on
+        and not case.restarts_all
+        and not case.scenario.pod.container(name).killing_probes
+    ):
         lines = (done.line, *later[1].lines[:1])
         yield fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines)
         return

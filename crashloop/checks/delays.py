@@ -140,7 +140,7 @@ def check_independent_counters(case: Case, seen: Seen) -> Iterator[Finding]:
         instances = ran(case.pod, container.name)
         if instances:
             started[container.name] = sum(is_delayed(each) for each in delays if each.container == container.name)
-        if instances[1:] and _taken_along(case, container, instances[0]):
+        if instances[1:] and _taken_along(case, container, *instances[:2]):
             lines = instances[1].lines[:1]
             findings.append(
                 fail(f'"{container.name}" was restarted {at_lines(lines)}; only others had exited.', *lines)
@@ -153,9 +153,9 @@ def check_independent_counters(case: Case, seen: Seen) -> Iterator[Finding]:
         yield inconclusive(sentence)
 
 
-def _taken_along(case: Case, container: Container, first: Instance) -> bool:
-    """Whether it was ended though neither its own program, nor a probe, a rule or a change of the pod did."""
-    killed = was_killed(case, container.name, 0, first)
+def _taken_along(case: Case, container: Container, first: Instance, following: Instance) -> bool:
+    """Whether it was ended though neither its own program, nor its sandbox, a probe, a rule or a change of the pod did."""
+    killed = was_killed(case, container.name, 0, first) and not case.lost_sandbox(first, following)
     return killed and not container.killing_probes and not case.restarts_all and not case.is_changed(container.name)
 
 

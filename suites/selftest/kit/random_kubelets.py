@@ -1,6 +1,6 @@
 """A correct simulated kubelet in random scenarios, and what the checkers object to it: nothing, or a checker is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -45,11 +45,15 @@ def batches(first: int | None = None) -> tuple[Batch, ...]:
     )
 
 
-def accusations(batch: Batch) -> list[str]:
+Draw = Callable[[int, tuple[HostModel, ...]], RandomCase]
+"""The scenario of a seed, on one of the hosts."""
+
+
+def accusations(batch: Batch, draw: Draw = random_case) -> list[str]:
     """What checkers hold against a correct kubelet in these scenarios, each with its seed and host."""
     found = []
     for seed in batch.seeds:
-        case = random_case(seed, batch.hosts)
+        case = draw(seed, batch.hosts)
         checked = judged(case, seed, *checkers_for(case))
         found += [
             f"seed {seed}, host {case.host.name}: {each.outcome}: {each.sentence}"
