@@ -92,8 +92,6 @@ _PIPE_CLOSED = 128 + signal.SIGPIPE
 def _exit_code() -> int:
     _open_streams()
     try:
-        if sys.flags.optimize:
-            raise UsageError("PYTHONOPTIMIZE leaves out assertions, and they judge.\nUnset it.")
         try:
             ended_with = app(standalone_mode=False)
             sys.stdout.flush()

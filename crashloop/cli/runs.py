@@ -47,7 +47,7 @@ def run(invocation: typer.Context, **given: Any) -> None:
     for problem in limit_problems(limits_too_low("RLIMIT_NOFILE")):
         raise PrerequisiteError(f"crashloop run: {problem.text}")
     if sys.flags.optimize:
-        raise UsageError("crashloop run: Python leaves out assertions.\nRun it without -O, and unset PYTHONOPTIMIZE.")
+        raise UsageError("crashloop run: -O or PYTHONOPTIMIZE leaves out assertions, and they judge.\nDo without.")
     processes = given["n"]
     if processes is not None and not re.fullmatch(r"[0-9]+|auto|logical", processes):
         raise UsageError(f"-n {processes}: expected a number of processes, auto or logical.")

@@ -124,7 +124,7 @@ def test_a_folder_that_was_removed_under_a_command_is_named() -> None:
 
 def test_a_run_without_assertions_is_refused() -> None:
     done = ended("run", "--dry-run", PYTHONOPTIMIZE="1")
-    assert (done.returncode, "Python leaves out assertions" in done.stderr) == (ExitCode.USAGE, True)
+    assert (done.returncode, "PYTHONOPTIMIZE leaves out assertions" in done.stderr) == (ExitCode.USAGE, True)
 
 
 def test_an_input_that_the_caller_closed_is_an_empty_one() -> None:
