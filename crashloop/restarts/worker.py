@@ -53,7 +53,9 @@ def _starting(spec: Container, number: int, instance: Instance) -> _Span:
 
 
 def _ending(case: Case, spec: Container, number: int, instance: Instance) -> _Span:
-    if instance.exit_ns is None or not was_killed(case, spec.name, number, instance):
+    """The end of an instance by the kubelet, which is only expected of what a probe, a change or RestartAllContainers may end."""
+    is_due = spec.killing_probes or case.is_changed(spec.name) or case.restarts_all
+    if instance.exit_ns is None or not is_due or not was_killed(case, spec.name, number, instance):
         return None, None
     return instance.exit_ns - round(longest_ending_s(spec, case.scenario.pod.grace_s) * 1e9), instance.exit_ns
 

@@ -65,6 +65,8 @@ class History:
         self._events: list[tuple[float, Event]] = []
         self._end_s: float | None = None
         self._states: dict[str, dict[str, Any]] = {}
+        self._address: dict[str, Any] = {}
+        """What statuses have from the first one with conditions on."""
         self._uid = UID
         self.pressure_us = 1000
         self.io_us = 0
@@ -229,7 +231,8 @@ class History:
             of_kind["initContainerStatuses" if init else "containerStatuses"].append(state)
         if "conditions" in more:
             more["conditions"] = [{"type": "PodScheduled", "status": "True"}, *more["conditions"]]
-            more = {"startTime": stamp(0), "podIP": "10.0.0.1"} | more
+            self._address = {"startTime": stamp(0), "podIP": "10.0.0.1"}
+        more = self._address | more
         data = {
             "resource_version": "1",
             "status": {"phase": phase, "reason": reason, "observedGeneration": 1} | of_kind | more,
