@@ -192,7 +192,7 @@ def starting(candidate: str) -> StartupScenario:
 
 # The curve of each node: the same pod, different kubelets.
 STOCK = msgspec.structs.replace(crashing("stock", restarts=3), samples=("kubernetes_feature_enabled",))
-MAX_1S = crashing("max-1s", restarts=12, run_s=0.0, at_most_s=150)  # kubelets before 1.35 look less often
+MAX_1S = crashing("max-1s", restarts=12, run_s=0.0)
 MAX_2S = crashing("max-2s", restarts=10)
 MAX_10S = msgspec.structs.replace(
     crashing("max-10s", restarts=4, mode=Mode.ANNOTATED),
