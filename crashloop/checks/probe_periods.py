@@ -122,17 +122,15 @@ def _not_resumed(case: Case, life: Life, probe: Probe) -> Iterator[Finding]:
     if instance.start_ns is None or is_journal_lost(case, life.pod):
         return
     ended_ns = asked_until_ns(case, life)
+    took_s = starts_in_s(instance) + behind_s(probe, answers_of(instance, probe))
+    most_s = probe.initial_delay_s + 2 * probe.period_s + RESUMED_WITHIN_S + took_s
     for outage in (each for each in kubelet_outages(case) if instance.start_ns < each.from_ns):
         has_started = startup is None or has_succeeded(answers_of(instance, startup), 1, outage.from_ns)
         if has_started is (probe is startup) or (
             probe is startup and starts_with_its_kubelet(case.prediction.deviations)
         ):
             continue
-        answers = tuple(answers_of(instance, probe))
-        before = (each for each in answers if (each.fact.utc_ns or 0) <= outage.from_ns)
-        took_s = starts_in_s(instance) + behind_s(probe, before)
-        most_s = probe.initial_delay_s + 2 * probe.period_s + RESUMED_WITHIN_S + took_s
-        asked = next((each for each in answers if (each.fact.utc_ns or 0) > outage.to_ns), None)
+        asked = next((each for each in answers_of(instance, probe) if (each.fact.utc_ns or 0) > outage.to_ns), None)
         until_ns = ended_ns if asked is None else asked.fact.utc_ns or ended_ns
         waited_s = (until_ns - outage.to_ns) / 1e9
         if waited_s <= most_s:
