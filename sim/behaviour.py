@@ -357,9 +357,9 @@ class Behaviour(CompanyBehaviour, frozen=True, kw_only=True):
     """How late the Event comes that says so; None: never."""
     """The delay that the message states, as a multiple of the one due."""
     address_moves: bool = False
+    """States another address after each restart."""
     address_of_ended: bool = True
     """Whether a pod that has ended is stated with its address."""
-    """States another address after each restart."""
     states_reset: bool = True
     """Whether pods have the condition AllContainersRestarting."""
     condition_without_rule: str = "none"

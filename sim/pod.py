@@ -89,8 +89,9 @@ class SimPod:
         }
         """What its objects hold as the kubelet knows it, by name; None: it is not there."""
         self.is_mounted = False
-        self.awaits_volumes = False
         """Whether its volumes have been mounted."""
+        self.awaits_volumes = False
+        """Whether its worker waits for them."""
         self.sandbox_id: str | None = None
         self.sandboxes = 0
         self.marked_volume: set[str] = set()

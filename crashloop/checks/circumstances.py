@@ -223,17 +223,12 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
     if not earlier:
         yield inconclusive(f'"{name}" had not begun when it was resized {at_lines([done.line])}.', done.line)
         return
-    goes_on = exited_by_itself(case, name, len(earlier), later[0]) if later else False
-    if (
-        len(later) > 1
-        and not goes_on
-        and not case.restarts_all
-        and not case.scenario.pod.container(name).killing_probes
-    ):
+    spec = case.scenario.pod.container(name)
+    may_end_anyway = case.restarts_all or bool(spec.killing_probes)
+    if len(later) > 1 and not may_end_anyway and not exited_by_itself(case, name, len(earlier), later[0]):
         lines = (done.line, *later[1].lines[:1])
         yield fail(f'the resize restarted "{name}" a second time {at_lines(lines)}; once was due.', *lines)
         return
-    spec = case.scenario.pod.container(name)
     yield from without_grace(spec, earlier[-1], done.t_ns, "its resize", done.line) if later else ()
     answered_ns = done.data.ended_ns or done.t_ns
     until_ns = max(answered_ns, (later[0].begun_ns or 0) if later else case.recording.end_ns)

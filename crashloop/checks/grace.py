@@ -145,11 +145,7 @@ def check_term_first(case: Case, seen: Seen) -> Iterator[Finding]:
         start_ns, exit_ns, spoke = instance.start_ns, instance.exit_ns, instance.journal_started
         if instance.exit_code != KILLED or start_ns is None or exit_ns is None or spoke is None or spoke.utc_ns is None:
             continue
-        graces_s = {
-            GRACE_PERIOD_S,
-            case.scenario.pod.grace_s,
-            *(each.grace_s or GRACE_PERIOD_S for each in spec.killing_probes),
-        }
+        graces_s = {GRACE_PERIOD_S, *case.scenario.pod.graces_s(spec)}
         signalled_ns = [exit_ns - grace_s * 1_000_000_000 for grace_s in graces_s]
         if any(start_ns <= each < spoke.utc_ns for each in signalled_ns):
             continue  # its process would have heard nothing

@@ -172,8 +172,8 @@ def without_hook(case: Case, life: Life, since_ns: int, reason: str, *lines: int
     RestartAllContainers executes none (KEP-5532), nor may an exit of its own wait for one.
     """
     ended, hook_s = life.instance.exit, life.spec.pre_stop_s
-    grace_s = min(case.scenario.pod.grace_s, *(each.grace_s or hook_s for each in life.spec.killing_probes), hook_s)
-    if ended is None or ended.utc_ns is None or not since_ns or not 0 < hook_s <= grace_s:
+    shortest_s = min(case.scenario.pod.graces_s(life.spec))
+    if ended is None or ended.utc_ns is None or not since_ns or not 0 < hook_s <= shortest_s:
         return
     took_s = (ended.utc_ns + ended.resolution_ns - since_ns) / 1e9
     is_killed = was_killed(case, life.spec.name, life.number, life.instance) and not case.restarts_all

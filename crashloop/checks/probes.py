@@ -23,8 +23,8 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, is_journal_lost
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
-from crashloop.restarts.outages import ended_before_it_stated, kubelet_ended, met_ns, without_kubelet_ns
-from crashloop.spec.intervention import InterventionKind, down_s, read_after_s
+from crashloop.restarts.outages import back_ns, ended_before_it_stated, kubelet_ended, met_ns, without_kubelet_ns
+from crashloop.spec.intervention import InterventionKind, read_after_s
 from crashloop.spec.pod import Container, Handler, Probe, ProbeKind
 from crashloop.words import at_lines, seconds
 
@@ -272,9 +272,7 @@ def check_unanswered_probes(case: Case, seen: Seen) -> Iterator[Finding]:
 
 
 def _time_away(done: Done) -> _Away:
-    down_ns = round(down_s(done.data.arguments) * 1e9)
-    who = RESTARTED[InterventionKind(done.data.action)]
-    return _Away(who, done.t_ns, max(done.data.ended_ns or done.t_ns, done.t_ns + down_ns), done.line)
+    return _Away(RESTARTED[InterventionKind(done.data.action)], done.t_ns, back_ns(done), done.line)
 
 
 def _after_outage(case: Case, spec: Container, probe: Probe, away: _Away) -> Iterator[Finding]:

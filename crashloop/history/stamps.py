@@ -73,6 +73,17 @@ def span(earlier: Fact | None, later: Fact | None) -> Span | None:
     )
 
 
+def joined(spans_ns: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The same times, each from its begin to its end, as spans apart from each other, in order."""
+    found: list[tuple[int, int]] = []
+    for begin_ns, end_ns in sorted(spans_ns):
+        if found and begin_ns <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end_ns)
+        else:
+            found.append((begin_ns, end_ns))
+    return tuple(found)
+
+
 def overlap_ns(times_ns: Iterable[tuple[int, int]], from_ns: int, to_ns: int) -> int:
     """How much of these times, each from its begin to its end, lies within an interval."""
     return sum(max(0, min(end_ns, to_ns) - max(begin_ns, from_ns)) for begin_ns, end_ns in times_ns)

@@ -78,6 +78,7 @@ class DeadContainerRemoved(msgspec.Struct, frozen=True):
 
     at_s: float
     with_its_sandbox: bool = False
+    """For another sandbox: an attempt to start it in the one before may have failed unseen."""
 
 
 class StartAttemptFailed(msgspec.Struct, frozen=True):

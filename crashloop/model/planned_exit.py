@@ -12,7 +12,7 @@ import msgspec
 
 from crashloop.model.restart import Decision
 from crashloop.model.variants import DOCUMENTED, PROBE_FAILURES_GO_ON, PROBE_SUCCESSES_GO_ON
-from crashloop.spec.pod import FAILS, SUCCEEDS, Container, Probe, ProbeKind
+from crashloop.spec.pod import FAILS, SUCCEEDS, Container, Pod, Probe, ProbeKind
 from crashloop.spec.program import KILLED
 
 
@@ -70,12 +70,9 @@ def ending_s(container: Container, grace_s: float) -> float:
     return max(grace_s, hook_s + LEAST_AFTER_HOOK_S) if container.exit_code_on_term == KILLED else hook_s
 
 
-def longest_ending_s(container: Container, pod_grace_s: float) -> float:
-    """The same by the longest of its grace periods: each of its probes may have one of its own."""
-    return max(
-        ending_s(container, pod_grace_s if each is None else each)
-        for each in (None, *(probe.grace_s for probe in container.killing_probes))
-    )
+def longest_ending_s(pod: Pod, container: Container) -> float:
+    """The same by the longest of its grace periods."""
+    return max(ending_s(container, each) for each in pod.graces_s(container))
 
 
 def fatal_answer(probe: Probe) -> float:

@@ -167,16 +167,19 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """Whether its policy is Never, and each other regular container had ended for good by its end."""
         kubelet = self.in_force_at(instance.exit_ns)
         known: dict[str, Any] = {"gates": kubelet.gates, "version": kubelet.version}
-        for other in self.scenario.pod.of_kind(ContainerKind.REGULAR):
+        for other in (each for each in self.scenario.pod.of_kind(ContainerKind.REGULAR) if each != spec):
             begun = [each for each in pod.instances(other.name) if (each.begun_ns or 0) < (instance.exit_ns or 0)]
             ended = begun[-1] if begun else None
-            if other == spec:
-                continue
             if ended is None or ended.exit_code is None or (ended.exit_ns or 0) > (instance.exit_ns or 0):
                 return False
             if decide(self.scenario.pod, other, ended.exit_code, **known).decision is not Decision.STOP:
                 return False
-        return effective_policy(self.scenario.pod, spec, **known)[0] is RestartPolicy.NEVER
+        return self.is_under_never(spec, instance.exit_ns)
+
+    def is_under_never(self, spec: Container, t_ns: int | None) -> bool:
+        """Whether the restart policy that counts for a container at a time (UTC) is Never."""
+        kubelet = self.in_force_at(t_ns)
+        return effective_policy(self.scenario.pod, spec, kubelet.gates, kubelet.version)[0] is RestartPolicy.NEVER
 
     def decided(
         self, container: str, instance: Instance, *, killed: bool = False, following: Instance | None = None

@@ -19,14 +19,13 @@ from crashloop.model.lives import (
     StartAttemptFailed,
     StartsBlocked,
 )
-from crashloop.model.restart import effective_policy
 from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.lives import collected_early, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.pod import Container, ContainerKind, RestartPolicy
+from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import Program
 
 _CHANGED = {
@@ -70,9 +69,9 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     They end with the first whose end was not seen, even if another follows: one-at-a-time objects to that; and before the
     first of which is not known whether RestartAllContainers replaced it, since that decides whether its restart counts.
     """
-    instances = ran(pod, container)
+    instances, spec = ran(pod, container), case.scenario.pod.container(container)
     replaced = replacements(case, pod, container)
-    ephemeral = case.scenario.pod.container(container).kind is ContainerKind.EPHEMERAL
+    ephemeral = spec.kind is ContainerKind.EPHEMERAL
     zero = latest_ns = zero_ns(pod)
     for number, (instance, following) in enumerate(zip_longest(instances, instances[1:])):
         attempt_ns, exited = instance.begun_ns, instance.exit
@@ -92,8 +91,8 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             killed_by_kubelet=not with_sandbox and was_killed(case, container, number, instance),
             may_be_killed=with_sandbox
             or _was_changed(case, container, instance)
-            or _was_failing(case.scenario.pod.container(container), number, instance),
-            by_rule_alone=_is_under_never(case, container, instance),
+            or _was_failing(spec, number, instance),
+            by_rule_alone=case.is_under_never(spec, instance.exit_ns),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
             + (0.0 if instance.created else SPEAKS_AFTER_S),
@@ -101,11 +100,6 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
         if exited is None:
             return
-
-
-def _is_under_never(case: Case, container: str, instance: Instance) -> bool:
-    pod, kubelet = case.scenario.pod, case.in_force_at(instance.exit_ns)
-    return effective_policy(pod, pod.container(container), kubelet.gates, kubelet.version)[0] is RestartPolicy.NEVER
 
 
 def _was_changed(case: Case, container: str, instance: Instance) -> bool:

@@ -10,7 +10,7 @@ newest.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
 
@@ -18,7 +18,7 @@ import msgspec
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
-from crashloop.history.stamps import overlap_ns
+from crashloop.history.stamps import joined, overlap_ns
 from crashloop.model.after_restart import counts_anew
 from crashloop.model.planned_exit import longest_ending_s
 from crashloop.restarts.case import Case
@@ -76,6 +76,11 @@ def met_ns(case: Case, pod: PodHistory, t_ns: int) -> int:
     """When the kubelet of a moment met a pod: when that came, or when the kubelet started."""
     began = (each.data.kubelet_started_ns for each in case.recording.nodes)
     return max(first_sign_ns(pod), *(each for each in began if each is not None and each <= t_ns), 0)
+
+
+def back_ns(done: Done) -> int:
+    """When what an intervention takes away for a pause, the kubelet or the runtime, is there again at the soonest, UTC."""
+    return max(done.data.ended_ns or 0, done.t_ns + round(down_s(done.data.arguments) * 1e9))
 
 
 def kubelet_ended(case: Case) -> Iterator[Done]:
@@ -214,21 +219,10 @@ def _is_disturbed(case: Case, from_ns: int, to_ns: int) -> bool:
 def _busy_ns(case: Case, from_ns: int, to_ns: int) -> int:
     """For how long in that time syncs of a pod were under way that start or kill something: none states anything meanwhile."""
     if case.memo.syncing_ns is None:
-        case.memo.syncing_ns = _joined(each for pod in case.pods for each in _syncs(case, pod))
+        case.memo.syncing_ns = joined(each for pod in case.pods for each in _syncs(case, pod))
     spans = case.memo.syncing_ns
     first, last = bisect_left(spans, from_ns, key=itemgetter(1)), bisect_right(spans, to_ns, key=itemgetter(0))
     return overlap_ns(spans[first:last], from_ns, to_ns)
-
-
-def _joined(spans_ns: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The same times as spans apart from each other, in order."""
-    joined: list[tuple[int, int]] = []
-    for begin_ns, end_ns in sorted(spans_ns):
-        if joined and begin_ns <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end_ns)
-        else:
-            joined.append((begin_ns, end_ns))
-    return tuple(joined)
 
 
 def _syncs(case: Case, pod: PodHistory) -> Iterator[tuple[int, int]]:
@@ -253,8 +247,8 @@ def _ending_ns(case: Case, pod: PodHistory) -> int | None:
 
 
 def _grace_ns(case: Case, spec: Container) -> int:
-    graces_s = case.scenario.pod.grace_s, *(each.grace_s or 0 for each in spec.probes)
-    return round(max(*graces_s, longest_ending_s(spec, case.scenario.pod.grace_s)) * 1e9)
+    pod = case.scenario.pod
+    return round(max(*pod.graces_s(spec), longest_ending_s(pod, spec)) * 1e9)
 
 
 def _syncing(spec: Container, before: Instance | None, instance: Instance, grace_ns: int) -> Iterator[tuple[int, int]]:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
+from crashloop.history.stamps import joined, overlap_ns
 from crashloop.model.planned_exit import longest_ending_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import ran, was_killed
-from crashloop.spec.intervention import InterventionKind, down_s
+from crashloop.restarts.outages import back_ns
+from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.program import LifeEnd
 
@@ -37,12 +39,8 @@ def busy_s(case: Case, pod: PodHistory, window_ns: tuple[int, int], *, but_for: 
         for each in (_starting(spec, number, instance), _ending(case, spec, number, instance))
     ]
     spans += (*_sandboxes(pod, window_ns[1]), *_without_runtime(case))
-    reached_ns, until_ns, total_ns = *window_ns, 0
-    for begun_ns, done_ns in sorted((one, other) for one, other in spans if one is not None and other is not None):
-        begun_ns, done_ns = max(begun_ns, reached_ns), min(done_ns, until_ns)
-        total_ns += max(0, done_ns - begun_ns)
-        reached_ns = max(reached_ns, done_ns)
-    return total_ns / 1e9
+    seen = ((begun_ns, done_ns) for begun_ns, done_ns in spans if begun_ns is not None and done_ns is not None)
+    return overlap_ns(joined(seen), *window_ns) / 1e9
 
 
 def _starting(spec: Container, number: int, instance: Instance) -> _Span:
@@ -57,7 +55,7 @@ def _ending(case: Case, spec: Container, number: int, instance: Instance) -> _Sp
     is_due = spec.killing_probes or case.is_changed(spec.name) or case.restarts_all
     if instance.exit_ns is None or not is_due or not was_killed(case, spec.name, number, instance):
         return None, None
-    return instance.exit_ns - round(longest_ending_s(spec, case.scenario.pod.grace_s) * 1e9), instance.exit_ns
+    return instance.exit_ns - round(longest_ending_s(case.scenario.pod, spec) * 1e9), instance.exit_ns
 
 
 def _sandboxes(pod: PodHistory, until_ns: int) -> Iterator[_Span]:
@@ -74,5 +72,4 @@ def _sandboxes(pod: PodHistory, until_ns: int) -> Iterator[_Span]:
 def _without_runtime(case: Case) -> Iterator[_Span]:
     for each in case.recording.interventions:
         if each.data.action == InterventionKind.RESTART_RUNTIME:
-            down_ns = round(down_s(each.data.arguments) * 1e9)
-            yield each.t_ns, max(each.data.ended_ns or 0, each.t_ns + down_ns) + RUNTIME_BACK_NS
+            yield each.t_ns, back_ns(each) + RUNTIME_BACK_NS

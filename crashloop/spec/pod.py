@@ -255,6 +255,11 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a rule can restart all its containers."""
         return any(rule.action is Action.RESTART_ALL_CONTAINERS for each in self.containers for rule in each.rules)
 
+    def graces_s(self, container: Container) -> tuple[int, ...]:
+        """The grace periods that a kill of a container may have: the pod's, and those that its probes have of their own."""
+        own_s = (each.grace_s for each in container.killing_probes if each.grace_s is not None)
+        return (self.grace_s, *own_s)
+
     def of_kind(self, kind: ContainerKind) -> tuple[Container, ...]:
         return tuple(container for container in self.containers if container.kind is kind)
 
