@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from crashloop.checks.checker import Statement
 from crashloop.checks.finding import Finding, fail
+from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import SCHEDULED, StatusReport
 from crashloop.model.pod_status import WAITING_REASON
@@ -36,6 +37,8 @@ def address_lost(case: Case, pod: PodHistory) -> Iterator[Finding]:
     """The first status without the address that the one before had: a pod keeps it as it ends.
 
     A sandbox that is gone takes it along, and a kubelet that restarts may have forgotten it; of a mirror pod another one tells.
+    So does one whose collector, once a minute, removes the sandbox before its last statement (pkg/kubelet/pleg/generic.go@v1.37.2
+    updateCache); its removal is in the runtime's record, or lost with a part of it.
     pkg/kubelet/kubelet.go@v1.37.1 preserveDataFromBeforeStopping, kubernetes/kubernetes#125404.
     """
     lost = len({each.sandbox_id for each in pod.sandboxes}) > 1 or next(iter(case.sandbox_kills_ns), None)
@@ -43,6 +46,10 @@ def address_lost(case: Case, pod: PodHistory) -> Iterator[Finding]:
         return
     for before, after in pairwise(pod.statuses):
         if before.address and not after.address:
+            if any(each.phase == "removed" and each.fact.own_ns <= after.t_ns for each in pod.sandboxes):
+                return
+            if next(case.recording.gaps_of(Channel.RUNTIME, before.t_ns, after.t_ns), None):
+                return
             lines = before.line, after.line
             yield fail(f"a status does not say which address the pod has {at_lines(lines)}; it had one before.", *lines)
             return

@@ -139,3 +139,24 @@ def test_a_kubelet_that_restarts_may_have_forgotten_an_address() -> None:
         history.status(second, {"app": {"name": "app"} | ENDED}, podIP=address, conditions=[])
     history.intervention(3, "restart-kubelet").ends(60)
     assert not any("address" in each for each in told(checked("initialized", history)))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_collector_that_removes_the_sandbox_takes_the_address_along(lost: bool) -> None:
+    history = History(scenario(app(CRASHES))).lives("app", (1.0, 3.0, 0), status=False)
+    for second, address in ((4, "10.0.0.1"), (5, "")):
+        history.status(second, {"app": {"name": "app"} | ENDED}, phase="Failed", podIP=address, conditions=[])
+    if lost:
+        history.gap(Channel.RUNTIME, 4.2, 4.8)
+    else:
+        history.add(4.5, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-0", "phase": "removed"}, pod=True)
+    assert not any("address" in each for each in told(checked("initialized", history.ends(60))))
+
+
+def test_a_sandbox_that_is_removed_later_is_no_reason_for_a_lost_address() -> None:
+    history = History(scenario(app(CRASHES))).lives("app", (1.0, 3.0, 0), status=False)
+    for second, address in ((4, "10.0.0.1"), (5, "")):
+        history.status(second, {"app": {"name": "app"} | ENDED}, phase="Failed", podIP=address, conditions=[])
+    gone = {"container_id": "sandbox-0", "phase": "removed"}
+    history.add(5.5, Channel.RUNTIME, Kind.SANDBOX, gone, pod=True).ends(60)
+    assert "address" in told(checked("initialized", history))[0]
