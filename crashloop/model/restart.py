@@ -70,6 +70,8 @@ REDEFINED = Decided(Decision.RESTART, "its image was changed, which restarts it 
 "Restart regardless of the restart policy because the container spec changed." --
 pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions
 """
+RESIZED = Decided(Decision.RESTART, "its resize restarts it under every policy")
+"""The decision about a container that was killed to be resized (kuberuntime_manager.go@v1.37.1 computePodResizeAction)."""
 
 
 def decide(
@@ -92,12 +94,15 @@ def decide(
     """
     if container.kind is ContainerKind.EPHEMERAL:
         return Decided(Decision.STOP, "ephemeral containers are never restarted")
-    if sandbox_lost and pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations:
-        return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
     rules_apply = not killed or _matches_kills(pod, container, gates, version, deviations)
     rule = _deciding_rule(container, exit_code, gates, version, deviations) if rules_apply else None
-    if rule is not None and sandbox_lost and _gets_no_sandbox(pod, container, exit_code, gates, version, deviations):
-        return Decided(Decision.STOP, "a pod that has succeeded under OnFailure gets no second sandbox, rules or not")
+    # A RestartAllContainers comes before any question of sandboxes (kuberuntime_manager.go@v1.37.2 computePodActions).
+    resets = rule is not None and _BY_ACTION[rule.action] is Decision.RESTART_ALL
+    if sandbox_lost and not resets:
+        if pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations:
+            return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
+        if rule is not None and _gets_no_sandbox(pod, container, exit_code, gates, version, deviations):
+            return Decided(Decision.STOP, "a pod that has succeeded under OnFailure gets no second sandbox, rules or not")
     if rule is not None:
         return Decided(_BY_ACTION[rule.action], f"{describe(rule)} matches exit code {exit_code}")
     if container.is_sidecar:

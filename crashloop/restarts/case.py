@@ -139,9 +139,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         if instance.exit_ns is None:
             return None
         # An instance that is being created meanwhile comes into the sandbox that is gone.
-        made_ns = [each.fact.utc_ns or 0 for pod in self.pods for each in pod.sandboxes if each.phase == "created"]
+        of_pod = (each for each in self.pods if any(instance in of_one for of_one in each.containers.values()))
+        pod = next(of_pod, self.pod) if len(self.pods) > 1 else self.pod
+        made_ns = [each.fact.utc_ns or 0 for each in pod.sandboxes if each.phase == "created"]
         since_ns = max((each for each in made_ns if each <= from_ns), default=from_ns)
-        return next((each for each in self.sandbox_kills_ns if since_ns <= each <= (until_ns or 0)), None)
+        killed_ns = next((each for each in self.sandbox_kills_ns if since_ns <= each <= (until_ns or 0)), None)
+        # What a sync under way still starts was decided before, and comes into the sandbox that is gone, too.
+        is_seen = any(each.phase == "exited" for each in pod.sandboxes)
+        if following and killed_ns and is_seen and instance.exit_ns < killed_ns and begun_ns is not None:
+            return killed_ns if any(killed_ns <= each <= begun_ns for each in made_ns) else None
+        return killed_ns
 
     @property
     def sandbox_kills_ns(self) -> list[int]:
@@ -236,6 +243,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return float(self.parameters.get(parameter, default))
 
 
+_BY_ITS_TIME = frozenset({LifeEnd.EXIT, LifeEnd.SIGNAL, LifeEnd.MEMORY})
+"""Ends of a life that come at its own time, so that an earlier one with the same code was a kill."""
+
 START_EARLY_NS = 100_000_000
 """By how much sooner than planned a life may seem to end: its start is stamped after its program began."""
 
@@ -251,10 +261,14 @@ def ended_as_planned(spec: Container, instance: Instance, number: int | None = N
     number += sum(int(note.value) for note in instance.notes if note.name == SKIPPED)
     if number >= len(lives) or instance.exit_code != lives[number].exit_code:
         return False
-    if instance.exit_code != spec.exit_code_on_term or lives[number].end is not LifeEnd.EXIT or instance.told:
+    codes = (spec.exit_code_on_term, KILLED) if spec.killing_probes else (spec.exit_code_on_term,)
+    by_kill_too = instance.exit_code in codes and lives[number].end in _BY_ITS_TIME
+    if not by_kill_too or instance.told:
         return True
-    if instance.journal_exited is not None or instance.start_ns is None or instance.exit_ns is None:
-        return instance.journal_exited is None
+    if instance.journal_exited is not None:
+        return instance.exit_code == KILLED  # nothing has the time to write that SIGKILL ends it
+    if instance.start_ns is None or instance.exit_ns is None:
+        return True
     return instance.exit_ns - instance.start_ns >= lives[number].run_s * 1e9 - START_EARLY_NS
 
 

@@ -27,12 +27,12 @@ from crashloop.model.pod_status import (
     phase,
     terminated,
 )
-from crashloop.model.restart import REDEFINED, Decided, Decision
+from crashloop.model.restart import REDEFINED, RESIZED, Decided, Decision
 from crashloop.restarts.answers import AHEAD_NS, first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
 from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_killed
-from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns
+from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind, ProbeKind
@@ -245,6 +245,8 @@ def decided_after(
     killed = was_killed(case, container, number, instance)
     if (killed or following is not None) and _was_redefined(case, container, instance):
         return REDEFINED
+    if killed and following is not None and _was_resized(case, container, instance):
+        return RESIZED
     return case.decided(container, instance, killed=killed, following=following)
 
 
@@ -295,3 +297,10 @@ def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
         and unnoticed(done.t_ns)
         for done in case.recording.interventions
     )
+
+
+def _was_resized(case: Case, container: str, instance: Instance) -> bool:
+    """Whether the scenario resized a container that this restarts just before the instance ended."""
+    changes_ns = case.changes_ns(container) if case.scenario.pod.container(container).restarts_on_resize else []
+    began_ns, ended_ns = earliest_ns((instance,)) or 0, instance.exit_ns or 0
+    return any(began_ns <= each <= ended_ns <= each + may_lag_ns(case, each, ended_ns) for each in changes_ns)

@@ -48,9 +48,11 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
         instances = ran(pod, spec.name)
         for number, instance in enumerate(instances):
             exited = instance.exit
-            if exited is None or exited.utc_ns is None or was_killed(case, spec.name, number, instance):
-                continue
             following = next(iter(instances[number + 1 : number + 2]), None)
+            if exited is None or exited.utc_ns is None:
+                continue
+            if was_killed(case, spec.name, number, instance) and not _waited_to_be_removed(instance, following):
+                continue
             decided = case.decided(spec.name, instance, following=following)
             if decided.decision is Decision.RESTART_ALL:
                 removed = instance.removed
@@ -69,6 +71,17 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
                     decided=decided,
                     is_seen=removed is not None,
                 )
+
+
+def _waited_to_be_removed(instance: Instance, following: Instance | None) -> bool:
+    """Whether a kill left an exit for the next sync to see: the kill did not start the container anew, but its removal came.
+
+    A rule asks for the exit code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2
+    ShouldAllContainersRestart.
+    """
+    removed_ns = instance.removed.utc_ns if instance.removed else None
+    begun_ns = following.begun_ns if following else None
+    return removed_ns is not None and begun_ns is not None and removed_ns <= begun_ns
 
 
 def replacements(case: Case, pod: PodHistory, container: str) -> Mapping[int, Replacement]:

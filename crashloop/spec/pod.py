@@ -6,6 +6,7 @@ asks, and what is answered.
 
 import re
 from enum import StrEnum
+from math import inf
 
 import msgspec
 
@@ -83,6 +84,10 @@ class Handler(StrEnum):
 SUCCEEDS, FAILS = "S", "F"
 
 
+_ANSWERS = 100
+"""So many answers of a life are looked at; a watch has fewer."""
+
+
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """A probe whose answers are planned: by a pattern, or from a moment of each life on failures."""
 
@@ -140,6 +145,16 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     def counts_as_failure(self, answer: str) -> bool:
         """Whether the kubelet takes that answer for a failure."""
         return answer == FAILS or self.is_late
+
+    def kills_after_s(self, first: bool = True) -> float:
+        """How long a life lasts at least before failures in a row can end it; after the first one, those before may count."""
+        needed, failures = self.failure_threshold if first else 1, 0
+        for number in range(_ANSWERS):
+            at_s = self.initial_delay_s + number * self.period_s
+            failures = failures + 1 if self.counts_as_failure(self.answer(number, at_s)) else 0
+            if failures == needed:
+                return float(at_s)
+        return inf
 
     def answering_s(self, answer: str) -> float:
         """How long the kubelet waits for that answer."""

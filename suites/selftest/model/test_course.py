@@ -1,5 +1,7 @@
 """How long a scenario takes until its evidence is complete, and when it starts processes."""
 
+import math
+
 import msgspec
 import pytest
 
@@ -114,3 +116,20 @@ def test_a_killed_container_ends_after_its_hook_or_its_grace_period_and_is_not_a
 def test_what_would_come_after_the_watch_is_left_out() -> None:
     tried = scenario(Container(program=exits_with(1, times=9)), until=Until(at_most_s=30))
     assert max(course_of(tried, profile(), V1_37).starts_s) < 30
+
+
+@pytest.mark.parametrize(
+    ("probe", "first_s", "later_s"),
+    [
+        (Probe(period_s=2, failure_threshold=3), 4, 0),
+        (Probe(pattern="SFFSFFF", failure_threshold=3), 6, 1),
+        (Probe(fails_after_s=8, initial_delay_s=4, period_s=3, failure_threshold=2), 13, 10),
+        (Probe(fails_after_s=1e6), math.inf, math.inf),
+        (Probe(pattern="SSSS", answers_after_s=1.5, failure_threshold=4), 3, 0),
+    ],
+    ids=["at-once", "pattern", "later", "never", "too-late"],
+)
+def test_a_probe_needs_its_failures_in_a_row_and_in_later_lives_earlier_ones_may_count(
+    probe: Probe, first_s: float, later_s: float
+) -> None:
+    assert (probe.kills_after_s(), probe.kills_after_s(first=False)) == (first_s, later_s)

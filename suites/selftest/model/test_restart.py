@@ -3,11 +3,11 @@
 import pytest
 
 from crashloop.model.after_restart import shown_exit_code
-from crashloop.model.restart import Decided, Decision
-from crashloop.model.variants import RESTART_ALL_HIDES_EXIT_CODE
-from crashloop.spec.pod import Action, Container, ContainerKind, RestartPolicy, restart_in
+from crashloop.model.restart import Decided, Decision, decide
+from crashloop.model.variants import NEVER_GETS_NO_SANDBOX, RESTART_ALL_HIDES_EXIT_CODE
+from crashloop.spec.pod import Action, Container, ContainerKind, Pod, RestartPolicy, restart_in
 from crashloop.spec.profile import RESTART_ALL_GATE, RESTART_RULES_GATE
-from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, container, decided
+from suites.selftest.kit.model_inputs import ALWAYS, NEVER, ON_FAILURE, V1_37, container, decided
 
 RESTART, RESTART_ALL, STOP = Decision.RESTART, Decision.RESTART_ALL, Decision.STOP
 ALL = Action.RESTART_ALL_CONTAINERS
@@ -159,3 +159,13 @@ def test_a_decision_names_the_step_that_led_to_it(
 def test_the_previous_exit_is_shown_as_promised_and_137_by_the_kubelet() -> None:
     assert shown_exit_code(88) == 88
     assert shown_exit_code(88, frozenset({RESTART_ALL_HIDES_EXIT_CODE})) == 137
+
+
+@pytest.mark.parametrize(("action", "due"), [(ALL, RESTART_ALL), (Action.RESTART, STOP)])
+def test_a_restart_of_all_comes_before_the_question_whether_a_pod_gets_another_sandbox(
+    action: Action, due: Decision
+) -> None:
+    app = Container(restart_policy=ALWAYS, rules=(restart_in(143, action=action),))
+    pod = Pod(containers=(app,), restart_policy=NEVER)
+    known = frozenset({NEVER_GETS_NO_SANDBOX})
+    assert decide(pod, app, 143, gates={}, version=V1_37, sandbox_lost=True, deviations=known).decision is due

@@ -92,14 +92,16 @@ def test_no_checker_accuses_a_correct_kubelet_in_a_rare_coincidence(host: HostMo
 
 # fmt: off
 RICH = (
-    302, 322, 407, 419, 505, 510, 511, 523, 533, 606, 741, 965, 995, 1005, 1052, 1059, 1076, 1096, 1116, 1169,
-    1181, 1292, 1378, 1380, 1444, 1486, 1545, 1569, 1608, 1611, 1639, 1652, 1682, 1718, 1719, 1735, 1756,
-    1867, 1903, 1911, 1944, 1976, 2090, 2092, 2142, 2245, 2375, 2500, 2612, 2653, 2669, 2928, 3020, 3067,
-    3083, 3115, 3142, 3273, 3320, 3337, 3367, 3374, 3432, 3436, 3493, 3525, 3717, 3718, 3727, 3889,
+    52, 302, 322, 407, 419, 505, 510, 511, 523, 533, 606, 741, 798, 927, 931, 965, 995, 1005, 1052, 1059, 1076,
+    1096, 1116, 1169, 1181, 1292, 1378, 1380, 1444, 1486, 1496, 1545, 1569, 1608, 1611, 1639, 1652, 1682, 1718,
+    1719, 1735, 1756, 1867, 1903, 1911, 1944, 1976, 2090, 2092, 2142, 2150, 2245, 2375, 2486, 2500, 2612, 2653,
+    2669, 2928, 3020, 3067, 3083, 3102, 3115, 3142, 3273, 3320, 3337, 3367, 3374, 3416, 3432, 3436, 3493, 3525,
+    3717, 3718, 3726, 3727, 3788, 3889, 4738, 5334,
 )
 # fmt: on
 """Rich scenarios in which a correct kubelet was accused before: a kill that holds up the pod's other containers or coincides
-with an exit, a sandbox that goes, a runtime that is away, a pod that ends with its sidecars, a code that a kill has too."""
+with an exit, or that restarts all, a sandbox that goes, a runtime that is away, a pod that ends with its sidecars, a code that a
+kill has too."""
 
 
 def test_no_checker_accuses_a_correct_kubelet_in_a_rich_scenario(share: Share) -> None:
