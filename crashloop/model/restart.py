@@ -102,7 +102,9 @@ def decide(
         if pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations:
             return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
         if rule is not None and _gets_no_sandbox(pod, container, exit_code, gates, version, deviations):
-            return Decided(Decision.STOP, "a pod that has succeeded under OnFailure gets no second sandbox, rules or not")
+            return Decided(
+                Decision.STOP, "a pod that has succeeded under OnFailure gets no second sandbox, rules or not"
+            )
     if rule is not None:
         return Decided(_BY_ACTION[rule.action], f"{describe(rule)} matches exit code {exit_code}")
     if container.is_sidecar:

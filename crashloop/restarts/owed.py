@@ -243,7 +243,7 @@ def decided_after(
     if replaced is not None and case.scenario.pod.container(container).kind is not ContainerKind.EPHEMERAL:
         return replaced.trigger.decided
     killed = was_killed(case, container, number, instance)
-    if (killed or following is not None) and _was_redefined(case, container, instance):
+    if (killed or following is not None) and _was_redefined(case, container, instance, following):
         return REDEFINED
     if killed and following is not None and _was_resized(case, container, instance):
         return RESIZED
@@ -278,16 +278,19 @@ def owed_after(
     return decided
 
 
-def _was_redefined(case: Case, container: str, instance: Instance) -> bool:
-    """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew."""
+def _was_redefined(case: Case, container: str, instance: Instance, following: Instance | None) -> bool:
+    """Whether the scenario changed the image of a container while this instance ran, or ran on for all the kubelet knew.
+
+    Of its own kills a kubelet knows at once; only another start shows that it was a change that killed.
+    """
     began_ns, exited = earliest_ns((instance,)) or 0, instance.exit
     from_ns = began_ns if instance.created else began_ns - round(START_SHARE_S * 1e9)
 
     def unnoticed(at_ns: int) -> bool:
         if exited is None or exited.utc_ns is None:
             return True
-        late_ns = at_ns - exited.utc_ns - NOTICED_NS
-        return late_ns <= 0 or late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
+        late_ns = at_ns - exited.utc_ns - (NOTICED_NS if following else 0)
+        return late_ns <= 0 or following is not None and late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
 
     return any(
         done.ok
