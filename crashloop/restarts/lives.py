@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
+from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case, ended_as_planned
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
+from crashloop.spec.pod import Container
 from crashloop.spec.program import KILLED
 
 PERIOD_NS = 59_000_000_000
@@ -105,6 +108,22 @@ def was_killed(case: Case, container: str, number: int, instance: Instance) -> b
     if not spec.program.known or exited_by_itself(case, container, number, instance):
         return False
     return instance.exit_code in (spec.exit_code_on_term, KILLED)
+
+
+def was_failing(case: Case, spec: Container, number: int, instance: Instance) -> bool:
+    """Whether a probe may have failed often enough, so that the kubelet may have been ending it when it ended.
+
+    Failures of the life before may go on. Without the containers' journals, the plan of the probe tells.
+    """
+    if not any(Channel.JOURNAL in pod.channels for pod in case.pods):
+        begun_ns, ended_ns = instance.begun_ns or 0, instance.exit_ns or 0
+        ran_s = (ended_ns - begun_ns) / 1e9
+        return any(probe.kills_after_s(number == 0) <= ran_s for probe in spec.killing_probes)
+    return any(
+        fatal(instance, probe, failures=before) is not None
+        for probe in spec.killing_probes
+        for before in range(probe.failure_threshold if number else 1)
+    )
 
 
 def may_be_killed(case: Case, container: str, instance: Instance) -> bool:

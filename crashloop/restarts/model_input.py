@@ -19,10 +19,9 @@ from crashloop.model.lives import (
     StartAttemptFailed,
     StartsBlocked,
 )
-from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
-from crashloop.restarts.lives import collected_early, ran, was_killed
+from crashloop.restarts.lives import collected_early, ran, was_failing, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
@@ -91,7 +90,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             killed_by_kubelet=not with_sandbox and was_killed(case, container, number, instance),
             may_be_killed=with_sandbox
             or _was_changed(case, container, instance)
-            or _was_failing(case, spec, number, instance),
+            or was_failing(case, spec, number, instance),
             by_rule_alone=case.is_under_never(spec, instance.exit_ns),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
@@ -105,22 +104,6 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
 def _was_changed(case: Case, container: str, instance: Instance) -> bool:
     """Whether its definition changed while it ran, so that the kubelet may have been ending it when it ended."""
     return any((instance.begun_ns or 0) <= each <= (instance.exit_ns or 0) for each in case.changes_ns(container))
-
-
-def _was_failing(case: Case, spec: Container, number: int, instance: Instance) -> bool:
-    """Whether a probe may have failed often enough, so that the kubelet may have been ending it when it ended.
-
-    Failures of the life before may go on. Without the containers' journals, the plan of the probe tells.
-    """
-    if not any(Channel.JOURNAL in pod.channels for pod in case.pods):
-        begun_ns, ended_ns = instance.begun_ns or 0, instance.exit_ns or 0
-        ran_s = (ended_ns - begun_ns) / 1e9
-        return any(probe.kills_after_s(number == 0) <= ran_s for probe in spec.killing_probes)
-    return any(
-        fatal(instance, probe, failures=before) is not None
-        for probe in spec.killing_probes
-        for before in range(probe.failure_threshold if number else 1)
-    )
 
 
 def _ends_with_its_sandbox(case: Case, instance: Instance, following: Instance | None) -> bool:

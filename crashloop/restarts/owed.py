@@ -31,7 +31,7 @@ from crashloop.model.restart import REDEFINED, RESIZED, Decided, Decision
 from crashloop.restarts.answers import AHEAD_NS, first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
-from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_killed
+from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_failing, was_killed
 from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.intervention import InterventionKind
@@ -260,8 +260,8 @@ def owed_after(
 ) -> Decided | None:
     """The same; None where the evidence leaves open whether a restart is owed.
 
-    That is so after an exit without a code, and in a user's own pod after a life that may have been killed, where that matters: a
-    hook that hangs holds every restart up, and a kill is no exit that could restart all containers.
+    That is so after an exit without a code, and after a life that a probe was about to kill or, in a user's own pod, may have
+    killed, where that matters: a hook that hangs holds every restart up, and a kill is no exit that could restart all containers.
     """
     if instance.exit_code is None:
         return None
@@ -272,7 +272,8 @@ def owed_after(
     if pod.restarts_all and any(each.killed_after_s is not None for each in unknown):
         return None
     decided = decided_after(case, container, number, instance, following, replaced)
-    if replaced is None and may_be_killed(case, container, instance):
+    spec = pod.container(container)
+    if replaced is None and (may_be_killed(case, container, instance) or was_failing(case, spec, number, instance)):
         killed = case.decided(container, instance, killed=True, following=following)
         return decided if killed.decision is decided.decision else None
     return decided
@@ -290,7 +291,9 @@ def _was_redefined(case: Case, container: str, instance: Instance, following: In
         if exited is None or exited.utc_ns is None:
             return True
         late_ns = at_ns - exited.utc_ns - (NOTICED_NS if following else 0)
-        return late_ns <= 0 or following is not None and late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
+        return late_ns <= 0 or (
+            following is not None and late_ns <= case.recording.host.held_s(exited.utc_ns, at_ns) * 1e9
+        )
 
     return any(
         done.ok
