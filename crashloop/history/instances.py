@@ -171,6 +171,10 @@ def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list
     pairs: list[_Pair] = []
     i = j = 0
     while i < len(seen) and j < len(lives):
+        if _ended_a_later(seen[i], lives, j + 1):
+            pairs.append((None, lives[j]))
+            j += 1
+            continue
         is_last = i == len(seen) - 1 and j == len(lives) - 1
         apart = 0 if is_last and _starts_unseen(seen[i], lives[j]) else _apart_ns(seen[i], lives[j])
         if apart is None or (
@@ -192,14 +196,25 @@ def _pair(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> list
 
 
 def _fit_in_order(seen: Sequence[RuntimeInstance], lives: Sequence[JournalLife]) -> bool:
-    """Whether both channels saw as many, each life may be that of the instance of its number, and their exits agree."""
+    """Whether both channels saw as many, each life may be that of the instance of its number, and their exits agree.
+
+    What SIGKILL ends leaves no exit in its journal.
+    """
     if [each.number for each in lives] != list(range(len(seen))):
         return False
     return all(
-        instance.exit_code in (None, life.exit_code)
+        (life.exited is None or instance.exit_code in (None, life.exit_code))
         and ((apart := _apart_ns(instance, life)) is None or abs(apart) <= SAME_MOMENT_NS)
         for instance, life in zip(seen, lives, strict=True)
     )
+
+
+def _ended_a_later(instance: RuntimeInstance, lives: Sequence[JournalLife], index: int) -> bool:
+    """Whether of an instance only its exit was seen, and the next life had begun by then: one ends before the next begins."""
+    exited, begun = instance.exited, lives[index].started if index < len(lives) else None
+    if instance.created or instance.started or exited is None or begun is None:
+        return False
+    return exited.utc_ns is not None and begun.utc_ns is not None and begun.utc_ns < exited.utc_ns - CLOCKS_NS
 
 
 def _starts_unseen(instance: RuntimeInstance, life: JournalLife) -> bool:

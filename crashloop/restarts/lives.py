@@ -15,10 +15,10 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.restarts.answers import fatal
+from crashloop.restarts.answers import failures_left, fatal
 from crashloop.restarts.case import Case, ended_as_planned
 from crashloop.spec.intervention import MAKE_ANOTHER_POD, InterventionKind
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, Handler
 from crashloop.spec.program import KILLED
 
 PERIOD_NS = 59_000_000_000
@@ -113,7 +113,8 @@ def was_killed(case: Case, container: str, number: int, instance: Instance) -> b
 def was_failing(case: Case, spec: Container, number: int, instance: Instance) -> bool:
     """Whether a probe may have failed often enough, so that the kubelet may have been ending it when it ended.
 
-    Failures of the life before may go on. Without the containers' journals, the plan of the probe tells.
+    Failures of the life before may go on, and a question over HTTP that the end cuts is one more. Without the containers'
+    journals, the plan of the probe tells.
     """
     if not any(Channel.JOURNAL in pod.channels for pod in case.pods):
         begun_ns, ended_ns = instance.begun_ns or 0, instance.exit_ns or 0
@@ -121,6 +122,10 @@ def was_failing(case: Case, spec: Container, number: int, instance: Instance) ->
         return any(probe.kills_after_s(number == 0) <= ran_s for probe in spec.killing_probes)
     return any(
         fatal(instance, probe, failures=before) is not None
+        or (
+            probe.handler is Handler.HTTP
+            and probe.failure_threshold - 1 in failures_left(instance, probe, failures=before)
+        )
         for probe in spec.killing_probes
         for before in range(probe.failure_threshold if number else 1)
     )

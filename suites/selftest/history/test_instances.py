@@ -216,3 +216,25 @@ def test_a_life_that_was_over_when_the_next_instance_was_created_is_of_the_one_b
         history.journal(started_s, Kind.STARTED, "app", life)
         history.journal(exited_s, Kind.EXITED, "app", life, 143 - 142 * life)
     assert [(each.container_id, each.life) for each in app_of(history.ends(50))] == [("app-0", 0), ("app-1", 1)]
+
+
+def test_an_exit_whose_start_the_runtime_missed_is_that_of_the_last_life_before_it() -> None:
+    history = History(CRASHING).lives("app", (1.0, 2.0, 1)).runtime(18.1, Kind.EXITED, "app", "app-3", 137)
+    history.journal(9.1, Kind.STARTED, "app", 1).journal(12.0, Kind.STARTED, "app", 2)
+    history.journal(12.5, Kind.EXITED, "app", 2, 1).journal(16.1, Kind.STARTED, "app", 3)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(30))] == [
+        ("app-0", 0),
+        (None, 1),
+        (None, 2),
+        ("app-3", 3),
+    ]
+
+
+def test_what_sigkill_ends_is_matched_by_its_order_too_where_stamps_are_coarse() -> None:
+    """Both instances are stamped at the same tenth of a second, and their journals hold no exit."""
+    history = History(CRASHING)
+    for instance, at_s in (("app-0", 0.3), ("app-1", 0.4)):
+        history.runtime(0.3, Kind.CREATED, "app", instance).runtime(at_s, Kind.STARTED, "app", instance)
+        history.runtime(at_s, Kind.EXITED, "app", instance, 137)
+    history.journal(0.33, Kind.STARTED, "app", 0).journal(0.42, Kind.STARTED, "app", 1)
+    assert [(each.container_id, each.life) for each in app_of(history.ends(9))] == [("app-0", 0), ("app-1", 1)]
