@@ -175,7 +175,7 @@ class Runtime:
                 yield from self._while_it_runs(instance, hook_s * S)
             if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
                 yield instance.spoke_ns - self.loop.now
-            self._exit(pod, instance, container.exit_code_on_term)
+            self._exit(pod, instance, container.exit_code_on_term, by_itself=False)
 
     def _while_it_runs(self, instance: SimulatedInstance, longest_ns: int) -> Steps:
         """A wait that ends with the instance: a hook goes with its container, and a stop with the exit."""
@@ -194,7 +194,16 @@ class Runtime:
         while any(instance.exited_ns is None for _, instance, _ in slow):
             yield LOOK_NS
 
-    def _exit(self, pod: SimPod, instance: SimulatedInstance, exit_code: int, end: LifeEnd = LifeEnd.EXIT) -> None:
+    def _exit(
+        self,
+        pod: SimPod,
+        instance: SimulatedInstance,
+        exit_code: int,
+        end: LifeEnd = LifeEnd.EXIT,
+        *,
+        by_itself: bool = True,
+    ) -> None:
+        """The end of an instance; one that ends by itself leaves its last words, also while a hook of its kill runs."""
         if instance.exited_ns is not None:
             return
         now = self.loop.now
@@ -204,7 +213,7 @@ class Runtime:
         pod.exited_ns[instance.name] = now
         said = max(instance.spoke_ns, now - self.host.takes_ms(LAST_WORDS_MS))
         if end is LifeEnd.EXIT:
-            told = {} if instance.killed else {"told": True}
+            told = {"told": True} if by_itself else {}
             instance.last_words = f"{instance.name} life {instance.life}" if told else ""
             words = f"exit {instance.life} {exit_code}{' told' if told else ''}"
             pod.tape.journal(said, Kind.EXITED, words, pod.uid, instance, exit_code=exit_code, **told)

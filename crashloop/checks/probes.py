@@ -20,7 +20,7 @@ from crashloop.history.stamps import Fact
 from crashloop.model.after_restart import is_asked_at_the_end
 from crashloop.restarts.answers import answers_of, starts_in_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.evidence import blind_spot, is_journal_lost
+from crashloop.restarts.evidence import blind_spot, is_journal_lost, silent_end
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import ran, was_killed
 from crashloop.restarts.outages import back_ns, ended_before_it_stated, kubelet_ended, met_ns, without_kubelet_ns
@@ -149,7 +149,9 @@ def check_readiness_after_start(case: Case, seen: Seen) -> Iterator[Finding]:
             )
             held = excuse(case, (started.had_ns, asked_ns), 0.0, late_s - most_s)
             doubt = "Its journal may lack answers" if is_journal_lost(case, life.pod) else held
-            yield fail_unless(doubt, sentence, *lines)
+            window_ns = started.had_ns, asked_ns
+            unseen = silent_end(case, life.pod, life.spec, life.instance, window_ns) if first is None else None
+            yield fail_unless(unseen or doubt, sentence, *lines)
 
 
 SPARE_QUESTIONS = 3

@@ -267,9 +267,11 @@ def ended_as_planned(spec: Container, instance: Instance, number: int | None = N
         return True
     if instance.journal_exited is not None:
         return instance.exit_code == KILLED  # nothing has the time to write that SIGKILL ends it
-    if instance.start_ns is None or instance.exit_ns is None:
+    starts = (instance.started, instance.journal_started)
+    start_ns = min((each.utc_ns for each in starts if each is not None and each.utc_ns is not None), default=None)
+    if start_ns is None or instance.exit_ns is None:
         return True
-    return instance.exit_ns - instance.start_ns >= lives[number].run_s * 1e9 - START_EARLY_NS
+    return instance.exit_ns - start_ns >= lives[number].run_s * 1e9 - START_EARLY_NS
 
 
 @lru_cache(maxsize=64)
