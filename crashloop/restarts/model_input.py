@@ -21,7 +21,7 @@ from crashloop.model.lives import (
 )
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
-from crashloop.restarts.lives import collected_early, ran, was_failing, was_killed
+from crashloop.restarts.lives import collected_early, ran, was_being_ended, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
@@ -88,9 +88,7 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
             started_attempt_s=(started_ns - zero) / 1e9,
             finished_s=(latest_ns - zero) / 1e9 if exited else None,
             killed_by_kubelet=not with_sandbox and was_killed(case, container, number, instance),
-            may_be_killed=with_sandbox
-            or _was_changed(case, container, instance)
-            or was_failing(case, spec, number, instance),
+            may_be_killed=with_sandbox or was_being_ended(case, spec, number, instance),
             by_rule_alone=case.is_under_never(spec, instance.exit_ns),
             restart_all=reset is not None,
             created_late_s=case.recording.host.held_s(attempt_ns - CREATE_NS, attempt_ns)
@@ -99,11 +97,6 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         )
         if exited is None:
             return
-
-
-def _was_changed(case: Case, container: str, instance: Instance) -> bool:
-    """Whether its definition changed while it ran, so that the kubelet may have been ending it when it ended."""
-    return any((instance.begun_ns or 0) <= each <= (instance.exit_ns or 0) for each in case.changes_ns(container))
 
 
 def _ends_with_its_sandbox(case: Case, instance: Instance, following: Instance | None) -> bool:

@@ -9,7 +9,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_killed
+from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_being_ended, was_killed
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,8 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
             following = next(iter(instances[number + 1 : number + 2]), None)
             if exited is None or exited.utc_ns is None:
                 continue
-            if was_killed(case, spec.name, number, instance) and not _waited_to_be_removed(instance, following):
+            ended = was_killed(case, spec.name, number, instance) or was_being_ended(case, spec, number, instance)
+            if ended and not _waited_to_be_removed(instance, following):
                 continue
             decided = case.decided(spec.name, instance, following=following)
             if decided.decision is Decision.RESTART_ALL:

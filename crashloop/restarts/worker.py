@@ -13,7 +13,7 @@ from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import joined, overlap_ns
 from crashloop.model.planned_exit import longest_ending_s
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import ran, was_killed
+from crashloop.restarts.lives import ran, was_failing, was_killed
 from crashloop.restarts.outages import back_ns
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
@@ -53,7 +53,9 @@ def _starting(spec: Container, number: int, instance: Instance) -> _Span:
 def _ending(case: Case, spec: Container, number: int, instance: Instance) -> _Span:
     """The end of an instance by the kubelet, which is only expected of what a probe, a change or RestartAllContainers may end."""
     is_due = spec.killing_probes or case.is_changed(spec.name) or case.restarts_all
-    if instance.exit_ns is None or not is_due or not was_killed(case, spec.name, number, instance):
+    # One that a probe had failed may also end by itself while the kubelet ends it.
+    ends = was_killed(case, spec.name, number, instance) or was_failing(case, spec, number, instance)
+    if instance.exit_ns is None or not is_due or not ends:
         return None, None
     return instance.exit_ns - round(longest_ending_s(case.scenario.pod, spec) * 1e9), instance.exit_ns
 
