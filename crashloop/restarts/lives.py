@@ -131,11 +131,15 @@ def was_failing(case: Case, spec: Container, number: int, instance: Instance) ->
     )
 
 
+def was_changed(case: Case, container: str, instance: Instance) -> bool:
+    """Whether its definition changed while it ran, so that the kubelet may have been ending it when it ended."""
+    exited_ns = (instance.exit_ns or 0) + (instance.exit.resolution_ns if instance.exit else 0)
+    return any((instance.begun_ns or 0) <= each <= exited_ns for each in case.changes_ns(container))
+
+
 def was_being_ended(case: Case, spec: Container, number: int, instance: Instance) -> bool:
     """Whether a change of its definition or a probe may have been about to end it when it ended."""
-    exited_ns = (instance.exit_ns or 0) + (instance.exit.resolution_ns if instance.exit else 0)
-    changed = any((instance.begun_ns or 0) <= each <= exited_ns for each in case.changes_ns(spec.name))
-    return changed or was_failing(case, spec, number, instance)
+    return was_changed(case, spec.name, instance) or was_failing(case, spec, number, instance)
 
 
 def may_be_killed(case: Case, container: str, instance: Instance) -> bool:

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_being_ended, was_killed
+from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_being_ended, was_changed, was_killed
+from crashloop.spec.pod import Container
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
             if exited is None or exited.utc_ns is None:
                 continue
             ended = was_killed(case, spec.name, number, instance) or was_being_ended(case, spec, number, instance)
-            if ended and not _waited_to_be_removed(instance, following):
+            if ended and not _left_its_exit(case, pod, spec, instance, following):
                 continue
             decided = case.decided(spec.name, instance, following=following)
             if decided.decision is Decision.RESTART_ALL:
@@ -74,15 +76,20 @@ def _triggers(case: Case, pod: PodHistory) -> Iterator[RestartAllTrigger]:
                 )
 
 
-def _waited_to_be_removed(instance: Instance, following: Instance | None) -> bool:
-    """Whether a kill left an exit for the next sync to see: the kill did not start the container anew, but its removal came.
+def _left_its_exit(
+    case: Case, pod: PodHistory, spec: Container, instance: Instance, following: Instance | None
+) -> bool:
+    """Whether a kill left an exit for the next sync to see: it did not start the container anew, and the removal came before.
 
-    A rule asks for the exit code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2
-    ShouldAllContainersRestart.
+    Where no event of the runtime shows removals, the policy tells: under Never a probe's kill starts nothing. A rule asks for the exit
+    code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
     """
+    if following is None or following.begun_ns is None:
+        return False
+    if Channel.RUNTIME not in pod.channels:
+        return case.is_under_never(spec, instance.exit_ns) and not was_changed(case, spec.name, instance)
     removed_ns = instance.removed.utc_ns if instance.removed else None
-    begun_ns = following.begun_ns if following else None
-    return removed_ns is not None and begun_ns is not None and removed_ns <= begun_ns
+    return removed_ns is not None and removed_ns <= following.begun_ns
 
 
 def replacements(case: Case, pod: PodHistory, container: str) -> Mapping[int, Replacement]:
