@@ -156,7 +156,7 @@ def without_grace(spec: Container, instance: Instance, since_ns: int, reason: st
     ended, by_sigkill = instance.exit, KILLED in (instance.exit_code, spec.exit_code_on_term)
     if ended is None or ended.utc_ns is None or not since_ns or not by_sigkill:
         return
-    lived_s = (ended.utc_ns - since_ns) / 1e9
+    lived_s = (ended.utc_ns + ended.resolution_ns - since_ns) / 1e9
     if lived_s < GRACE_PERIOD_S:
         seen = (*lines, ended.line)
         yield fail(

@@ -81,8 +81,8 @@ def _left_its_exit(
 ) -> bool:
     """Whether a kill left an exit for the next sync to see: it did not start the container anew, and the removal came before.
 
-    Where no event of the runtime shows removals, the policy tells: under Never a probe's kill starts nothing. A rule asks for the exit
-    code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
+    Where no event of the runtime shows removals, the policy tells: under Never a probe's kill starts nothing. A rule asks for the
+    exit code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
     """
     if following is None or following.begun_ns is None:
         return False
