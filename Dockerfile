@@ -8,7 +8,7 @@ ARG PIP_NO_INDEX=0
 ARG EXTRA=run
 COPY requirements.lock dist/ /dist/
 RUN python3 -m venv /opt/crashloop \
- && sed -n 's/^\([a-z0-9][^\\]*\) \\$/\1/p' /dist/requirements.lock > /dist/constraints.txt \
+ && sed -n '/^[a-z0-9]/{ s/\[.*\]//; s/ \\$//; p }' /dist/requirements.lock > /dist/constraints.txt \
  && /opt/crashloop/bin/pip install --no-cache-dir --find-links /dist --constraint /dist/constraints.txt "crashloop[$EXTRA]"
 
 FROM ${BASE}

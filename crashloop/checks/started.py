@@ -11,7 +11,7 @@ from crashloop.checks.checker import Need, Seen, checker, statements
 from crashloop.checks.finding import Finding, fail, fail_unless
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
-from crashloop.history.statuses import StatusReport
+from crashloop.history.statuses import ContainerReport, StatusReport
 from crashloop.model.after_restart import counts_as_started, starts_with_its_kubelet
 from crashloop.restarts.answers import answers_of, has_succeeded
 from crashloop.restarts.case import Case
@@ -62,11 +62,18 @@ def _may_have_been_taken_back(case: Case, pod: PodHistory, spec: Container, stat
     """
     met = met_ns(case, pod, status.t_ns)
     for each in ran(pod, spec.name):
-        if each.container_id == status.containers[spec.name].container_id:
+        if _is_shown(each, status.containers[spec.name]):
             probe = spec.probe(ProbeKind.STARTUP)
             carried_over = probe is not None and _counted_as_started(case, pod, spec, each, probe, status.t_ns)
             return carried_over or (each.begun_ns or met) < met
     return False
+
+
+def _is_shown(instance: Instance, report: ContainerReport) -> bool:
+    """Whether a status shows an instance: by its id, or by the restartCount where only the journal saw it, which has no ids."""
+    if instance.container_id is None:
+        return instance.ordinal == report.restart_count
+    return instance.container_id == report.container_id
 
 
 def may_count_as_started(

@@ -114,8 +114,10 @@ def _installed(what: str, folders: pytest.TempPathFactory) -> Installed:
 
 
 def _locked() -> list[str]:
+    """As constraints of pip, which have no extras."""
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    return [line.removesuffix("\\").strip() for line in lock.splitlines() if re.match(r"[a-z0-9]", line)]
+    packages = (line.removesuffix("\\").strip() for line in lock.splitlines() if re.match(r"[a-z0-9]", line))
+    return [re.sub(r"\[.*\]", "", each) for each in packages]
 
 
 def _run(*command: str) -> None:

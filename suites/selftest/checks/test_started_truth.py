@@ -7,7 +7,7 @@ import pytest
 
 from crashloop.checks.kinds import CHECKERS
 from crashloop.history.event import Kind
-from crashloop.model.variants import STARTED_BY_ITS_KUBELET
+from crashloop.model.variants import STARTED_BY_ITS_KUBELET, STARTED_CARRIES_OVER
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Probe, ProbeKind
 from crashloop.spec.program import HOLDS, exits_with
@@ -63,6 +63,28 @@ def test_nothing_is_ready_before_it_has_started() -> None:
     history = History(scenario(PROBED)).lives("app", (1.0, None, 0), status=False).node(20, started_s=20.0)
     history.status(21, {"app": history.running("app", 0, 1.0) | {"started": False}}).ends(60)
     assert [each for each in told(checked("started-truth", history)) if "FAIL" in each] == []
+
+
+@pytest.mark.parametrize("runtime", [True, False], ids=["by-runtime-and-journal", "by-journal"])
+def test_what_is_known_to_begin_as_started_and_ready_may_be_taken_back_in_two_steps(runtime: bool) -> None:
+    """kubernetes/kubernetes#141155, also where only journals are in reach, which have no ids of containers."""
+
+    def taken_back(exit_code: int, *known: str) -> list[str]:
+        """The life before ends with that code; the next one is said to be ready, and not to have started, at once."""
+        history = History(scenario(PROBED)).lives(
+            "app", (1.0, 10.0, exit_code), (12.0, None, 0), runtime=runtime, status=False
+        )
+        for asked, answer in enumerate("FFFFSS"):
+            history.note(2.0 + asked, "app", 0, f"startup.{asked}", answer)
+        history.status(12.8, {"app": history.running("app", 1, 12.0) | {"started": False, "ready": True}}).ends(60)
+        found = told(CHECKERS["started-truth"](case(history, deviations=frozenset(known))))
+        line = history.line_of(Kind.STATUS, -1)
+        said = f'FAIL: a status says that "app" has not started (history line {line}); it is said to be ready.'
+        return ["accused" if each == said else each for each in found if "has not started" in each]
+
+    assert taken_back(143, STARTED_CARRIES_OVER) == []
+    assert taken_back(143) == ["accused"]
+    assert taken_back(1, STARTED_CARRIES_OVER) == ["accused"]
 
 
 @pytest.mark.parametrize("ready", [False, True])

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,14 @@ def test_the_image_has_the_kubeconfig_of_a_pod_and_no_root() -> None:
     (target,) = re.findall(r"^COPY manifests/in-cluster/kubeconfig.yaml (\S+)$", DOCKERFILE, re.MULTILINE)
     assert f"KUBECONFIG={target} " in DOCKERFILE
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE) == ["65534:65534"]
+
+
+def test_the_image_has_the_locked_versions_as_constraints_which_have_no_extras() -> None:
+    (script,) = re.findall(r"sed -n '(.+)' /dist/requirements.lock", DOCKERFILE)
+    lock = ROOT / "requirements.lock"
+    constraints = subprocess.run(["sed", "-n", script, lock], stdout=subprocess.PIPE, text=True, check=True).stdout
+    packages = re.findall(r"^[a-z0-9].*==.*(?= \\$)", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [re.sub(r"\[.*?\]", "", each) for each in packages] == constraints.splitlines()
 
 
 def test_the_plugin_of_sonobuoy_hands_over_a_run_by_options_that_exist() -> None:

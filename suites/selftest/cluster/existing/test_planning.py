@@ -9,6 +9,10 @@ from crashloop.spec.plan import Budgets, Judgeable, Judgement, Plan, compared
 from crashloop.spec.pod import Container, Pod
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import PodScenario, StartupScenario, Until
+from crashloop.verdict import VerdictMode
+from sim.host import NO_RUNTIME
+from suites.selftest.kit.fault_scenarios import trials
+from tools.trials import recordings_of, verdict_of
 
 SETTINGS = {"provider": "existing", "scope": "quick", "kubernetes_version": "9.99"}
 NODES = (
@@ -66,6 +70,19 @@ def test_what_the_provider_cannot_do_is_skipped_with_the_missing_capability() ->
         "CONFIG-2 start": "the provider lacks the capability kubelet-candidate",
     }
     assert (plan.scenarios, plan.nodes, plan.placements) == ((), (), {})
+
+
+def test_what_only_the_runtime_shows_is_skipped_and_not_left_open() -> None:
+    """Of every judgement of the quick scope: where containers' journals and statuses are all that is known, they suffice."""
+    left_open = set()
+    for each in trials():
+        skipped = planned(on(each.requirement.id, each.scenario)).skipped if each.scope == "quick" else ("not quick",)
+        if skipped or each.requirement.mode is not VerdictMode.GATE:
+            continue
+        verdict = verdict_of(each.requirement, each.scenario, *recordings_of(each.scenario, host=NO_RUNTIME))
+        if any(" needed: " in finding for finding in verdict.findings):
+            left_open.add(each.requirement.id)
+    assert left_open == set()
 
 
 def test_with_the_configuration_read_requirements_on_it_are_judged() -> None:
