@@ -19,7 +19,7 @@ from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, ended_by_node, unseen_exit, watched_s, why_it_ended
 from crashloop.restarts.lives import exited_by_itself, leaves_ns, ran, was_killed
-from crashloop.restarts.owed import decided_after
+from crashloop.restarts.owed import decided_after, owed_after
 from crashloop.restarts.restart import Restart, restarts_of
 from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
 from crashloop.spec.intervention import CHANGE_A_CONTAINER, RESTART_THE_KUBELET, InterventionKind
@@ -53,19 +53,24 @@ class DecidedExit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def exits_of(case: Case, pod: PodHistory, container: str) -> Iterator[DecidedExit]:
-    """Every exit of a container, in order."""
+    """Every exit of a container, in order, but one whose restart is open: a probe may have been ending it when it ended."""
     instances = ran(pod, container)
     replaced = replacements(case, pod, container)
     delays = {each.due.restart: each for each in restarts_of(case, pod, container)}
     for number, (instance, following) in enumerate(zip_longest(instances, instances[1:])):
-        if instance.exit is not None:
+        reset = replaced.get(instance.ordinal)
+        if instance.exit is None:
+            continue
+        decided = decided_after(case, container, number, instance, following, reset)
+        is_open = owed_after(case, container, number, instance, following, reset) is None
+        if not (is_open and following is not None and decided.decision is Decision.STOP):
             yield DecidedExit(
                 pod=pod,
                 container=container,
                 number=number,
                 instance=instance,
                 following=following,
-                decided=decided_after(case, container, number, instance, following, replaced.get(instance.ordinal)),
+                decided=decided,
                 delay=delays.get(number + 1),
             )
 

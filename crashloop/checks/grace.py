@@ -18,7 +18,7 @@ from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import unseen_exit
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import leaves_ns, ran, was_killed
+from crashloop.restarts.lives import exited_by_itself, leaves_ns, ran, was_killed
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import GRACE_PERIOD_S
@@ -93,6 +93,8 @@ def _beyond_grace(case: Case, seen: Seen, life: Life, reason: _Reason) -> Iterat
     unsure_s = (reason.unsure_ns + (ended.resolution_ns if ended else 0)) / 1e9
     lines = (*reason.lines, *((ended.line,) if ended else ()))
     after = f"after {reason.what}{f' {at_lines(lines)}' if lines else ''}; it had {seconds(grace_s)} of grace."
+    if ended is not None and exited_by_itself(case, name, life.number, life.instance):
+        return
     if ended is not None and lived_s < grace_s - unsure_s:
         yield fail(f'"{name}" was ended {seconds(lived_s, unlike=grace_s)} {after}', *lines)
     elif ended is None and (unseen := unseen_exit(case, life.pod, reason.since_ns, until_ns)):
