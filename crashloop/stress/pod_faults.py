@@ -155,10 +155,16 @@ def _selector(selector: Any, path: str) -> Iterator[str]:
         if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(str(value)):
             yield f"{path}.matchLabels has {key!r}: {value!r}, which is no label"
     for number, term in enumerate(terms):
-        of_it, key, operator = f"{path}.matchExpressions[{number}]", str(term.get("key")), str(term.get("operator"))
+        of_it, key, operator = (
+            f"{path}.matchExpressions[{number}]",
+            str(term.get("key")),
+            str(term.get("operator") or ""),
+        )
         if not LABEL_KEY.fullmatch(key):
             yield f"{of_it}.key is {key!r}, which is no key of a label"
-        yield from _chosen(operator, tuple(_WITH_VALUES), f"{of_it}.operator")
+        yield from _chosen(operator or "missing", tuple(_WITH_VALUES), f"{of_it}.operator")
+        wrong = [each for each in term.get("values") or () if not LABEL_VALUE.fullmatch(str(each))]
+        yield from (f"{of_it}.values has {each!r}, which is no value of a label" for each in wrong)
         if _WITH_VALUES.get(operator, bool(term.get("values"))) is not bool(term.get("values")):
             needed = "needs some" if _WITH_VALUES[operator] else "takes none"
             yield f"{of_it}.values {'is set' if term.get('values') else 'is missing'}; the operator {operator} {needed}"

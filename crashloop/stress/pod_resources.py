@@ -86,5 +86,6 @@ def invalid_divisor(given: Json, path: str) -> Iterator[str]:
             {Fraction(base**power) for power in range(base == 1024, 7)},
             "1, 1k, 1Ki, 1M, 1Mi and so on are valid",
         )
-    if amount not in {Fraction(), *valid}:
+    has_exponent = re.search("[eE][+-]?[0-9]", divisor) is not None and not of_what.endswith(".cpu")
+    if amount != 0 and (has_exponent or amount not in valid):
         yield f"{path}.divisor is {given['divisor']!r}; of {of_what}, {said}"

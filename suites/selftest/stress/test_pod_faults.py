@@ -161,6 +161,7 @@ OF_NO_SIZE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"stor
     [
         (of_resource("limits.cpu", "3"), {}, "resourceFieldRef.divisor is '3'; of limits.cpu, 1 and 1m are valid"),
         (of_resource("limits.memory", 1024), {}, "divisor is 1024; of limits.memory, 1, 1k, 1Ki, 1M, 1Mi and so on are valid"),
+        (of_resource("limits.memory", "1e3"), {}, "divisor is '1e3'; of limits.memory, 1, 1k, 1Ki, 1M, 1Mi and so on are valid"),
         (from_file("v"), volume(configMap={"name": "c"}), "fileKeyRef.volumeName is 'v', which is no emptyDir of the pod"),
         (DEVICE, volume(persistentVolumeClaim={"claimName": "c"}), "[0].name is 'v', which is in volumeMounts too"),
         (WINDOWS, ON_LINUX, "spec.containers[0].securityContext.windowsOptions is set; with spec.os.name linux"),
@@ -175,6 +176,8 @@ OF_NO_SIZE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"stor
         ({}, spread(matchLabels={"a b": "c"}), "labelSelector.matchLabels has 'a b': 'c', which is no label"),
         ({}, spread(matchExpressions=[{"key": "a", "operator": "Is"}]), "operator is 'Is'; valid are In, NotIn, Exists"),
         ({}, spread(matchExpressions=[{"key": "a", "operator": "In"}]), "values is missing; the operator In needs some"),
+        ({}, spread(matchExpressions=[{"key": "a"}]), "matchExpressions[0].operator is 'missing'; valid are In, NotIn, Exists"),
+        ({}, spread(matchExpressions=[{"key": "a", "operator": "NotIn", "values": ["b c"]}]), "[0].values has 'b c', which is"),
         ({}, spread(matchExpressions=["a"]), "labelSelector has to have a mapping as matchLabels, and a list of mappings"),
     ],
     ids=str,
