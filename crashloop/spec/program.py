@@ -14,8 +14,8 @@ REFUSED = 128
 TERMINATED = 143
 """The exit code on SIGTERM, unless a container has another."""
 
-MOST_LIVES = 10_000
-"""In a row, of one kind: more than any pod of a run has, and few enough to write each of them down."""
+MOST_LIVES = 1_000_000
+"""In a row, of one kind: ten times what a load gives its pods, and few enough to write each of them down."""
 
 
 class LifeEnd(StrEnum):
