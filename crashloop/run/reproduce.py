@@ -61,7 +61,7 @@ class _Case(NamedTuple):
 def reproducer(results: Results, plan: Plan, requirement: str) -> Files:
     """The files that show the worst verdict of a run on a requirement.
 
-    Raises UsageError where the run has none, or one that no cluster shows.
+    Raises UsageError where the run has none, or one that no cluster shows, or a plan whose parts do not fit together.
     """
     judged = [each for each in results.verdicts if each.outcome is not Outcome.SKIPPED]
     verdict = next((each for each in judged if each.requirement == requirement), None)
@@ -73,7 +73,14 @@ def reproducer(results: Results, plan: Plan, requirement: str) -> Files:
         )
     text = results.requirement(requirement)
     case = _Case(plan, verdict, f"{text.sentence} ({text.source})", _due(verdict))
-    return files_of(_scenario_of(plan, verdict), case)
+    scenario = _scenario_of(plan, verdict)
+    try:
+        return files_of(scenario, case)
+    except (LookupError, ArithmeticError, ValueError, StopIteration) as error:
+        raise UsageError(
+            f"{requirement}: plan.json is damaged: what it says of {scenario.name} does not fit together "
+            f"({type(error).__name__}: {error}).\nTake a whole copy of the run directory."
+        ) from error
 
 
 def _scenario_of(plan: Plan, verdict: Verdict) -> Scenario:

@@ -14,6 +14,9 @@ REFUSED = 128
 TERMINATED = 143
 """The exit code on SIGTERM, unless a container has another."""
 
+MOST_LIVES = 1_000_000
+"""In a row, of one kind: ten times what a load gives its pods, and few enough to write each of them down."""
+
 
 class LifeEnd(StrEnum):
     """What ends a life."""
@@ -43,8 +46,8 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     end: LifeEnd = LifeEnd.EXIT
 
     def __post_init__(self) -> None:
-        if self.run_s < 0 or not 0 <= self.exit_code <= 255 or self.times < 1:
-            raise ValueError(f"{self}: run_s is at least 0, exit_code 0 to 255, times at least 1")
+        if self.run_s < 0 or not 0 <= self.exit_code <= 255 or not 1 <= self.times <= MOST_LIVES:
+            raise ValueError(f"{self}: run_s is at least 0, exit_code 0 to 255, times 1 to {MOST_LIVES:,}")
         leaves = {LifeEnd.SIGNAL: KILLED, LifeEnd.MEMORY: KILLED, LifeEnd.START: REFUSED}.get(self.end, self.exit_code)
         if self.exit_code != leaves:
             raise ValueError(f"{self}: a life has one end; {self.end} leaves {leaves}, not {self.exit_code}")

@@ -9,14 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
-from crashloop.spec.pod import LABEL_KEY
+from crashloop.spec.pod import LABEL_KEY, LABEL_VALUE
+from crashloop.stress.pod_resources import HUGE_PAGES, amount_of, invalid_resources
 from crashloop.stress.pod_rules import NAMES, broken_rules
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
-_DIGITS = r"[0-9]+(\.[0-9]*)?|\.[0-9]+"
-_QUANTITY = re.compile(rf"\+?(?P<number>{_DIGITS})(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{{1,3}})?")
-"""k8s.io/apimachinery/pkg/api/resource, without those below 0."""
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
 _DIGEST = r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}"
@@ -31,7 +29,7 @@ _FIELDS = re.compile(
 )
 """Of a pod, those that a variable may have."""
 _LAST_PORT = 65_535
-_OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
+_WINDOWS = "securityContext.windowsOptions is set; with spec.os.name linux it is not valid"
 
 
 def invalid(spec: Json) -> Iterator[str]:
@@ -45,6 +43,8 @@ def invalid(spec: Json) -> Iterator[str]:
     yield from broken_rules(spec)
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
         yield "spec.dnsConfig.nameservers is missing; dnsPolicy None needs it"
+    if (spec.get("os") or {}).get("name") and (spec.get("securityContext") or {}).get("windowsOptions") is not None:
+        yield f"spec.{_WINDOWS}"
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         yield "spec.shareProcessNamespace is true beside hostPID; one of them is valid"
     yield from (f"spec.{fault}" for fault in (*_security(spec.get("securityContext") or {}), *_of_the_pod(spec)))
@@ -74,9 +74,9 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
         if spec.get(name):
             yield f"{name} is true; with hostUsers false it cannot be"
     whole = spec.get("resources") or {}
-    yield from _resources(whole)
+    yield from invalid_resources(whole)
     for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
-        if name not in ("cpu", "memory") and not name.startswith(_HUGE):
+        if name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
             yield f"resources has {name}; of a pod as a whole, cpu, memory and hugepages are valid"
     yield from _together(spec, whole)
     taken: set[Any] = set()
@@ -119,6 +119,7 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
     for number, each in enumerate(spec.get("topologySpreadConstraints") or ()):
         if each.get("minDomains") and each.get("whenUnsatisfiable") == "ScheduleAnyway":
             yield f"topologySpreadConstraints[{number}].minDomains is set; it needs whenUnsatisfiable DoNotSchedule"
+        yield from _selector(each.get("labelSelector"), f"topologySpreadConstraints[{number}].labelSelector")
         if each.get("matchLabelKeys") and each.get("labelSelector") is None:
             yield f"topologySpreadConstraints[{number}].matchLabelKeys is set; it needs labelSelector"
     for name, most in _MOST_OF_DNS.items():
@@ -137,9 +138,45 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
                 yield f"resources.{kind}.{name} is {value}; its containers have more"
 
 
+_WITH_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+"""Operators of a selector, and whether they take values."""
+
+
+def _selector(selector: Any, path: str) -> Iterator[str]:
+    """Of labels (apimachinery/pkg/apis/meta/v1/validation)."""
+    if not isinstance(selector or {}, Mapping):
+        yield f"{path} is {selector!r}; a mapping is valid"
+        return
+    labels, terms = ((selector or {}).get(field) or {} for field in ("matchLabels", "matchExpressions"))
+    if not isinstance(labels, Mapping) or not all(isinstance(each, Mapping) for each in terms or ()):
+        yield f"{path} has to have a mapping as matchLabels, and a list of mappings as matchExpressions"
+        return
+    for key, value in labels.items():
+        if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(str(value)):
+            yield f"{path}.matchLabels has {key!r}: {value!r}, which is no label"
+    for number, term in enumerate(terms):
+        of_it, key, operator = (
+            f"{path}.matchExpressions[{number}]",
+            str(term.get("key")),
+            str(term.get("operator") or ""),
+        )
+        if not LABEL_KEY.fullmatch(key):
+            yield f"{of_it}.key is {key!r}, which is no key of a label"
+        yield from _chosen(operator or "missing", tuple(_WITH_VALUES), f"{of_it}.operator")
+        wrong = [each for each in term.get("values") or () if not LABEL_VALUE.fullmatch(str(each))]
+        yield from (f"{of_it}.values has {each!r}, which is no value of a label" for each in wrong)
+        if _WITH_VALUES.get(operator, bool(term.get("values"))) is not bool(term.get("values")):
+            needed = "needs some" if _WITH_VALUES[operator] else "takes none"
+            yield f"{of_it}.values {'is set' if term.get('values') else 'is missing'}; the operator {operator} {needed}"
+
+
 def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -> Iterator[str]:
     """Of a container what its pod decides. `runs_once`: it is an init container, and no sidecar."""
     yield from _security(container.get("securityContext") or {})
+    if (spec.get("os") or {}).get("name") and (container.get("securityContext") or {}).get(
+        "windowsOptions"
+    ) is not None:
+        yield _WINDOWS
     for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
         if claim.get("name") not in claims:
             yield f"resources.claims[{number}].name is {claim.get('name')!r}; spec.resourceClaims has no such claim"
@@ -184,11 +221,19 @@ def _security(context: Json) -> Iterator[str]:
         yield "securityContext.allowPrivilegeEscalation is false; beside privileged and CAP_SYS_ADMIN it is not valid"
 
 
+_WITH_ITEMS = ("secret", "configMap", "downwardAPI")
+
+
 def _volume(volume: Json) -> Iterator[str]:
     sources = [field for field, value in volume.items() if field != "name" and value is not None]
     size = (volume.get("emptyDir") or {}).get("sizeLimit")
     if size is not None and amount_of(size) is None:
         yield f".emptyDir.sizeLimit is {size!r}, which is no quantity"
+    paths: list[str] = []
+    for each in (volume.get("projected") or {}).get("sources") or ():
+        paths += [item.get("path") or "" for kind in _WITH_ITEMS for item in (each.get(kind) or {}).get("items") or ()]
+        paths += [(each.get(kind) or {}).get("path") or "" for kind in ("clusterTrustBundle", "serviceAccountToken")]
+    yield from (f".projected has the path {path!r} twice" for path in sorted({*paths} - {""}) if paths.count(path) > 1)
     if len(sources) > 1:
         yield f" has {', '.join(sources)}; one of them is valid"
 
@@ -208,7 +253,7 @@ def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     image, rules = container.get("image"), container.get("restartPolicyRules") or ()
     if not image or not _IMAGE.fullmatch(image):
         yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
-    yield from _resources(container.get("resources") or {})
+    yield from invalid_resources(container.get("resources") or {})
     for name in ("livenessProbe", "startupProbe", "readinessProbe"):
         yield from _probe(container.get(name), name)
     for name, hook in (container.get("lifecycle") or {}).items():
@@ -239,8 +284,13 @@ def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     for number, device in enumerate(container.get("volumeDevices") or ()):
         if not {"persistentVolumeClaim", "ephemeral"} & {*volumes.get(device.get("name"), ())}:
             yield f"volumeDevices[{number}].name is {device.get('name')!r}, which is no claim of the pod"
+        if device.get("name") in {each.get("name") for each in container.get("volumeMounts") or ()}:
+            yield f"volumeDevices[{number}].name is {device['name']!r}, which is in volumeMounts too; one of them is valid"
     for number, variable in enumerate(container.get("env") or ()):
-        field = ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath")
+        source = variable.get("valueFrom") or {}
+        of_file, field = source.get("fileKeyRef") or {}, (source.get("fieldRef") or {}).get("fieldPath")
+        if of_file.get("volumeName") and volumes.get(of_file["volumeName"], {}).get("emptyDir") is None:
+            yield f"env[{number}].valueFrom.fileKeyRef.volumeName is {of_file['volumeName']!r}, which is no emptyDir of the pod"
         if field and not _FIELDS.fullmatch(field):
             yield f"env[{number}].valueFrom.fieldRef.fieldPath is {field!r}, which is no field that a variable may have"
         if variable.get("value") and variable.get("valueFrom") is not None:
@@ -250,64 +300,6 @@ def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
 def _chosen(value: Any, values: Sequence[str], path: str) -> Iterator[str]:
     if value and value not in values:
         yield f"{path} is {value!r}; valid are {', '.join(values)}"
-
-
-def _resources(resources: Json) -> Iterator[str]:
-    amounts: dict[tuple[str, str], Fraction] = {}
-    for kind in ("limits", "requests"):
-        for name, value in (resources.get(kind) or {}).items():
-            amount = amount_of(0 if value is None else value)
-            if amount is None:
-                yield f"resources.{kind}.{name} is {value!r}, which is no quantity, such as 500m or 64Mi"
-                continue
-            amounts[kind, name] = amount
-            is_known = name in _OF_KUBERNETES or name.startswith(_HUGE) or "/" in name
-            if not is_known or name.startswith("requests.") or not LABEL_KEY.fullmatch(name):
-                yield f"resources.{kind}.{name} is no resource; valid are {', '.join(_OF_KUBERNETES)}, or a name with a domain"
-            if _is_extended(name) and amount.denominator != 1:
-                yield f"resources.{kind}.{name} is {value!r}; a whole number is valid"
-            page = amount_of(name.removeprefix(_HUGE)) if name.startswith(_HUGE) else None
-            if page and (amount / page).denominator != 1:
-                yield f"resources.{kind}.{name} is {value!r}; a multiple of the size of a page is valid"
-    names = {name for _, name in amounts}
-    if any(name.startswith(_HUGE) for name in names) and not names & {"cpu", "memory"}:
-        yield "resources has hugepages without cpu or memory; one of them is needed"
-    for (kind, name), amount in amounts.items():
-        limit = amounts.get(("limits", name))
-        if kind == "requests" and limit is not None and (amount > limit or (_is_extended(name) and amount != limit)):
-            asked, most = resources["requests"][name], resources["limits"][name]
-            yield f"resources.requests.{name} is {asked}, and the limit {most}; {_bound(name)} is valid"
-        elif kind == "requests" and limit is None and _is_extended(name):
-            yield f"resources.limits.{name} is missing; it has to be the same as the request"
-
-
-_HUGE = "hugepages-"
-
-
-def _is_extended(name: str) -> bool:
-    """Whether its request has to be its limit."""
-    return name.startswith(_HUGE) or ("/" in name and not name.partition("/")[0].endswith("kubernetes.io"))
-
-
-def _bound(name: str) -> str:
-    return "the same as the limit" if _is_extended(name) else "at most the limit"
-
-
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = "KMGTPE"
-
-
-def amount_of(value: Any) -> Fraction | None:
-    """The number that a quantity stands for, such as 1/2 for 500m; None for what is none, or below 0."""
-    read = _QUANTITY.fullmatch(str(value).strip())
-    if read is None:
-        return None
-    number: Fraction = Fraction(read["number"].rstrip("."))
-    suffix: str = read["suffix"] or ""
-    if suffix.endswith("i"):
-        return number * Fraction(1 << 10 * (_BINARY.index(suffix[0]) + 1))
-    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:] or 0)
-    return number * Fraction(f"1e{power}")
 
 
 def _probe(probe: Json | None, name: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from crashloop.model.gates import kubelet_api
 from crashloop.spec.pod import LABEL, LABEL_KEY, LABEL_VALUE
+from crashloop.stress.pod_resources import amount_of, invalid_divisor
 
 Json = Mapping[str, Any]
 
@@ -29,6 +30,7 @@ NEEDED = _by_field("""
     AzureDiskVolumeSource: diskName diskURI
     AzureFileVolumeSource: secretName shareName
     CSIVolumeSource: driver
+    CSIVolumeSource.nodePublishSecretRef: name
     CephFSVolumeSource: monitors
     CinderVolumeSource: volumeID
     ClusterTrustBundleProjection: path
@@ -38,6 +40,7 @@ NEEDED = _by_field("""
     ConfigMapVolumeSource: name
     ContainerResizePolicy: resourceName restartPolicy
     DownwardAPIVolumeFile: path
+    DownwardAPIVolumeFile.resourceFieldRef: containerName
     EnvVar: name
     EphemeralVolumeSource: volumeClaimTemplate
     FileKeySelector: volumeName path key
@@ -54,6 +57,7 @@ NEEDED = _by_field("""
     NFSVolumeSource: server path
     ObjectFieldSelector: fieldPath
     PersistentVolumeClaimSpec: accessModes resources
+    PersistentVolumeClaimSpec.resources: requests
     PersistentVolumeClaimVolumeSource: claimName
     PodDNSConfigOption: name
     PodOS: name
@@ -69,14 +73,17 @@ NEEDED = _by_field("""
     SecretKeySelector: name key
     SecretProjection: name
     SecretVolumeSource: secretName
+    StorageOSVolumeSource: volumeName
+    StorageOSVolumeSource.secretRef: name
     Sysctl: name
     ServiceAccountTokenProjection: path
     TopologySpreadConstraint: maxSkew topologyKey whenUnsatisfiable
     Volume: name
     VolumeDevice: name devicePath
+    VolumeResourceRequirements.requests: storage
     VsphereVirtualDiskVolumeSource: volumePath
 """)
-"""Neither missing nor empty."""
+"""Neither missing nor empty, also of a struct in one field of another (`Struct.field: field`)."""
 ONE_OF = _by_field("""
     EnvVarSource: configMapKeyRef fieldRef fileKeyRef resourceFieldRef secretKeyRef
     EnvFromSource: configMapRef secretRef
@@ -162,6 +169,13 @@ NAMES: Mapping[str, Name] = {
     **dict.fromkeys(("ConfigMapKeySelector.key", "SecretKeySelector.key"), _KEY),
     **dict.fromkeys(("KeyToPath.path", "DownwardAPIVolumeFile.path", "ServiceAccountTokenProjection.path"), _INSIDE),
     "SeccompProfile.localhostProfile": _INSIDE,
+    "AppArmorProfile.localhostProfile": Name(
+        re.compile(r"\S(.*\S)?", re.DOTALL), "a name without spaces around it is valid"
+    ),
+    "DownwardAPIVolumeFile.fieldRef.fieldPath": Name(
+        re.compile(r"metadata\.(name|namespace|uid|(labels|annotations)(\['[^' ]+'\])?)"),
+        "name, namespace, uid, labels and annotations of metadata are valid in a volume",
+    ),
     **dict.fromkeys(("EnvVar.name", "EnvFromSource.prefix"), _VARIABLE),
     **dict.fromkeys(("PodReadinessGate.conditionType", "Toleration.key"), _QUALIFIED),
     "Toleration.value": Name(LABEL_VALUE, "up to 63 letters, digits, -, _ and dots are valid"),
@@ -190,7 +204,7 @@ NAMES: Mapping[str, Name] = {
         "limits. and requests. of cpu, memory and ephemeral-storage are valid",
     ),
 }
-"""Empty texts are for NEEDED."""
+"""Empty texts are for NEEDED; `Struct.field.field` is a field of a struct in one field of another."""
 ADDRESSES = frozenset({"HostAlias.ip", "PodDNSConfig.nameservers"})
 UNIQUE = _by_field("""
     Container.ports: name
@@ -233,11 +247,28 @@ def _of_struct(given: Json, struct: str, path: str, structs: Mapping[str, Mappin
             yield from _twice(items, UNIQUE[rule], place)
         inner = go.removeprefix("[]")
         for each, where in zip(items, places, strict=True):
+            if inner == "ResourceFieldSelector" and isinstance(each, Mapping):
+                yield from invalid_divisor(each, where)
             if inner in structs and isinstance(each, Mapping):
                 yield from _of_struct(each, inner, where, structs)
 
 
 def _of_value(value: Any, rule: str, path: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from (
+            f"{path}.{field} is missing" for field in NEEDED.get(rule, ()) if value.get(field) in (None, "", {})
+        )
+        if rule.startswith("VolumeResourceRequirements."):
+            yield from (
+                f"{path}.{name} is {each!r}, which is no quantity"
+                for name, each in value.items()
+                if not amount_of(each)
+            )
+        yield from chain.from_iterable(
+            _of_value(each, f"{rule}.{field}", f"{path}.{field}")
+            for field, each in value.items()
+            if isinstance(each, str)
+        )
     least, most = _MODES if rule.endswith(".defaultMode") else RANGES.get(rule, (None, None))
     if isinstance(value, int) and least is not None and most is not None and not least <= value <= most:
         valid = "0777, that is 511," if most == _MODES[1] else most

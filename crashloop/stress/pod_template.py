@@ -33,6 +33,9 @@ from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
+_OF_THE_CLASS = ("priorityClassName", "priority", "preemptionPolicy")
+"""An API server takes them if it has the PriorityClass, and those beside its name if they are what the class has."""
+_OF_EVERY_CLUSTER = ("system-cluster-critical", "system-node-critical")
 _TAKEN = (
     "a Pod, or an object with a pod template, such as a Deployment, Job, CronJob, JobSet, RayCluster, or a PyTorchJob "
     "with restartPolicy; of another object, a pod that it made, as `kubectl get pod -o yaml` prints it"
@@ -122,6 +125,14 @@ def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A pod spec without what a run decides itself, and a sentence for each such field."""
     kept = {name: value for name, value in spec.items() if name not in OF_THE_RUN or value is None}
     said = [f"spec.{name} is left out: the run places its pods, and ends them." for name in spec if name not in kept]
+    if not kept.get("restartPolicy", "Always"):
+        del kept["restartPolicy"]  # an empty text is no value in Go
+    of_class = kept.get("priorityClassName")
+    if isinstance(of_class, str) and of_class and of_class not in _OF_EVERY_CLUSTER:
+        kept = {name: value for name, value in kept.items() if name not in _OF_THE_CLASS}
+        said.append(
+            f"spec.priorityClassName is left out, with what it decides: a cluster may have no class {of_class}."
+        )
     for field in ("initContainers", "containers"):
         listed = kept.get(field)
         if not isinstance(listed, list):

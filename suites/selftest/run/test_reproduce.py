@@ -16,8 +16,9 @@ from crashloop.run.reproduce import MOST_LINES, SCRIPT, reproducer
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.plan import Budgets, Plan
 from crashloop.spec.profile import KubeletProfile
+from crashloop.spec.program import Life
 from crashloop.spec.requirement import Scope
-from crashloop.spec.scenario import Scenario, TextScenario
+from crashloop.spec.scenario import PodScenario, Scenario, TextScenario
 from crashloop.verdict import Ground, Missed, Outcome, Verdict
 from fixtures.requirements import declared_in, in_scope
 from suites import conformance
@@ -138,6 +139,33 @@ def test_what_every_pod_kept_has_no_scenario_of_its_own() -> None:
     kept = Verdict(requirement="OVH-24", scenario="every pod", profile="p", outcome=Outcome.PASS)
     with pytest.raises(UsageError, match="OVH-24: the run judged every pod by it and found no fault"):
         reproducer(example_results((kept,)), FULL, "OVH-24")
+
+
+def test_a_plan_whose_parts_do_not_fit_together_is_damaged() -> None:
+    scenario = SCENARIOS["crashing-max-2s"]
+    assert isinstance(scenario, PodScenario)
+    without = msgspec.structs.replace(plan_of(scenario), profiles=())
+    with pytest.raises(UsageError, match=r"plan.json is damaged: .* crashing-max-2s does not .*KeyError: 'max-2s'"):
+        files_of(scenario, plan=without)
+    for cpu_s in (1e308, float("nan")):
+        endless = changed(scenario, startup_cpu_s=cpu_s)
+        with pytest.raises(UsageError, match=r"plan.json is damaged: .* crashing-max-2s does not fit together"):
+            files_of(endless, plan=plan_of(endless))
+
+
+def changed(scenario: PodScenario, **fields: float) -> PodScenario:
+    """With other fields of its first container's program."""
+    pod = scenario.pod
+    first, *others = pod.containers
+    program = msgspec.structs.replace(first.program, **fields)
+    containers = (msgspec.structs.replace(first, program=program), *others)
+    return msgspec.structs.replace(scenario, pod=msgspec.structs.replace(pod, containers=containers))
+
+
+def test_a_pod_has_no_more_lives_in_a_row_than_can_be_written_down() -> None:
+    assert Life(times=1_000_000).times == 1_000_000
+    with pytest.raises(ValueError, match="times 1 to 1,000,000"):
+        Life(times=10**18)
 
 
 def test_a_requirement_without_a_judgement_is_refused_with_those_that_failed() -> None:

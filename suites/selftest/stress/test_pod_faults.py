@@ -131,6 +131,80 @@ def test_a_value_that_no_container_of_the_pod_has_is_refused(container: Any, pod
     assert said in found
 
 
+def of_resource(resource: str, divisor: Any) -> dict[str, Any]:
+    return {"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": resource, "divisor": divisor}}}]}
+
+
+def from_file(volume: str) -> dict[str, Any]:
+    return {"env": [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": volume, "path": "p", "key": "k"}}}]}
+
+
+def spread(**selector: Any) -> dict[str, Any]:
+    constraint = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
+    return {"topologySpreadConstraints": [constraint]}
+
+
+ITEM = {"items": [{"key": "k", "path": "p"}]}
+TWO_OF_A_PATH = {"sources": [{"configMap": {"name": "c", **ITEM}}, {"secret": {"name": "s", **ITEM}}]}
+OF_A_POD = {"path": "a", "fieldRef": {"fieldPath": "spec.nodeName"}}
+OF_NO_CONTAINER = {"path": "a", "resourceFieldRef": {"resource": "limits.cpu"}}
+OF_A_CONTAINER = {"path": "a", "resourceFieldRef": {"resource": "limits.cpu", "containerName": "app"}}
+DEVICE = {"volumeDevices": [{"name": "v", "devicePath": "/d"}], "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+ON_LINUX = {"os": {"name": "linux"}}
+WINDOWS = {"securityContext": {"windowsOptions": {"runAsUserName": "a"}}}
+ARMOR = {"securityContext": {"appArmorProfile": {"type": "Localhost", "localhostProfile": " a"}}}
+OF_NO_SIZE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "x"}}}
+
+
+@pytest.mark.parametrize(
+    ("container", "pod", "said"),
+    [
+        (of_resource("limits.cpu", "3"), {}, "resourceFieldRef.divisor is '3'; of limits.cpu, 1 and 1m are valid"),
+        (of_resource("limits.memory", 1024), {}, "divisor is 1024; of limits.memory, 1, 1k, 1Ki, 1M, 1Mi and so on are valid"),
+        (of_resource("limits.memory", "1e3"), {}, "divisor is '1e3'; of limits.memory, 1, 1k, 1Ki, 1M, 1Mi and so on are valid"),
+        (from_file("v"), volume(configMap={"name": "c"}), "fileKeyRef.volumeName is 'v', which is no emptyDir of the pod"),
+        (DEVICE, volume(persistentVolumeClaim={"claimName": "c"}), "[0].name is 'v', which is in volumeMounts too"),
+        (WINDOWS, ON_LINUX, "spec.containers[0].securityContext.windowsOptions is set; with spec.os.name linux"),
+        ({}, WINDOWS | ON_LINUX, "spec.securityContext.windowsOptions is set; with spec.os.name linux it is not valid"),
+        (ARMOR, {}, "appArmorProfile.localhostProfile is ' a'; a name without spaces around it is valid"),
+        ({}, volume(projected=TWO_OF_A_PATH), "spec.volumes[0].projected has the path 'p' twice"),
+        ({}, volume(downwardAPI={"items": [OF_A_POD]}), "fieldRef.fieldPath is 'spec.nodeName'; name, namespace, uid, labels"),
+        ({}, volume(downwardAPI={"items": [OF_NO_CONTAINER]}), "items[0].resourceFieldRef.containerName is missing"),
+        ({}, volume(storageos={}), "spec.volumes[0].storageos.volumeName is missing"),
+        ({}, volume(csi={"driver": "a", "nodePublishSecretRef": {}}), "csi.nodePublishSecretRef.name is missing"),
+        ({}, volume(ephemeral={"volumeClaimTemplate": {"spec": OF_NO_SIZE}}), "requests.storage is 'x', which is no quantity"),
+        ({}, spread(matchLabels={"a b": "c"}), "labelSelector.matchLabels has 'a b': 'c', which is no label"),
+        ({}, spread(matchExpressions=[{"key": "a", "operator": "Is"}]), "operator is 'Is'; valid are In, NotIn, Exists"),
+        ({}, spread(matchExpressions=[{"key": "a", "operator": "In"}]), "values is missing; the operator In needs some"),
+        ({}, spread(matchExpressions=[{"key": "a"}]), "matchExpressions[0].operator is 'missing'; valid are In, NotIn, Exists"),
+        ({}, spread(matchExpressions=[{"key": "a", "operator": "NotIn", "values": ["b c"]}]), "[0].values has 'b c', which is"),
+        ({}, spread(matchExpressions=["a"]), "labelSelector has to have a mapping as matchLabels, and a list of mappings"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_an_api_server_refuses_further_in_is_refused(container: Any, pod: Any, said: str) -> None:
+    (found,) = faults(container, **pod)
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("container", "pod"),
+    [
+        *((of_resource("limits.cpu", divisor), {}) for divisor in (0, "1m", "0.001", 1, "1000m")),
+        *((of_resource("requests.memory", divisor), {}) for divisor in (None, 1, "1000k", "1Mi", "1024Ki", "1E")),
+        (from_file("v"), volume(emptyDir={})),
+        (WINDOWS, {}),
+        ({}, volume(downwardAPI={"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.annotations['x']"}}]})),
+        ({}, volume(downwardAPI={"items": [OF_A_CONTAINER]})),
+        ({}, spread(matchLabels={"a": ""}, matchExpressions=[{"key": "a", "operator": "In", "values": ["b"]}])),
+        ({}, spread(matchExpressions=[{"key": "a", "operator": "Exists", "values": []}])),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_an_api_server_takes_further_in_is_taken(container: dict[str, Any], pod: dict[str, Any]) -> None:
+    assert faults(container, **pod) == []
+
+
 @pytest.mark.parametrize("path", ["/a", "../a", "a/../../b"])
 def test_a_sub_path_is_inside_its_volume(path: str) -> None:
     (found,) = faults({"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": path}]}, volumes=[{"name": "v"}])

@@ -520,6 +520,27 @@ def test_what_a_run_decides_itself_is_replaced_and_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_class_of_priority_that_no_other_cluster_has_is_left_out_with_what_it_decides(tmp_path: Path) -> None:
+    path, of_class = tmp_path / "app.yaml", {"priority": 1000, "preemptionPolicy": "Never"}
+    gold = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 1000}
+    path.write_text(yaml.safe_dump_all([gold, deployment("a", POD | of_class | {"priorityClassName": "gold"})]))
+    found = own(load_stress_profile(path))
+    assert found.spec == POD
+    assert found.replaced == (
+        "spec.priorityClassName is left out, with what it decides: a cluster may have no class gold.",
+    )
+
+
+def test_a_class_of_priority_that_every_cluster_has_is_kept(tmp_path: Path) -> None:
+    critical = POD | {"priorityClassName": "system-node-critical", "priority": 2_000_001_000}
+    found = own(load_stress_profile(written(tmp_path, deployment("a", critical))))
+    assert (found.spec, found.replaced) == (critical, ())
+
+
+def test_an_empty_restart_policy_is_none(tmp_path: Path) -> None:
+    assert own(load_stress_profile(written(tmp_path, deployment("a", POD | {"restartPolicy": ""})))).spec == POD
+
+
 def test_a_manifest_is_a_profile_of_its_pods(tmp_path: Path) -> None:
     path = tmp_path / "two.yaml"
     path.write_text(yaml.safe_dump_all([deployment("a", POD), deployment("b", POD)]))
