@@ -11,6 +11,7 @@ import base64
 import codecs
 import gc
 import json
+import math
 import os
 import re
 import select
@@ -170,9 +171,13 @@ def _whole(_: _AsInGo, node: Any) -> int:
     return int(text.replace("0", "0o", 1), 0) if re.fullmatch("[-+]?0[0-7]+", text) else int(text, 0)
 
 
-def _number(loader: _AsInGo, node: Any) -> int | float:
-    """JSON has one kind of number."""
+def _number(loader: _AsInGo, node: Any) -> int | float | str:
+    """JSON has one kind of number, none that is infinite, and what is too large for a float stays text, as in Go."""
     number: float = loader.construct_yaml_float(node)
+    if not math.isfinite(number):
+        if node.value.lstrip("+-").startswith("."):
+            raise Unreadable(f"line {node.start_mark.line + 1}: {node.value} is no number that JSON has")
+        return str(node.value)
     return int(number) if number.is_integer() else number
 
 
@@ -268,7 +273,7 @@ def _no_collection() -> Iterator[None]:
 
 def _json_values(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Iterator[Any]:
     """The values of a text: one, or several objects as kubectl prints them one after the other. Raises ValueError."""
-    decoder = json.JSONDecoder(object_pairs_hook=hook)
+    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_constant=_finite, parse_float=_finite)
     if not text.lstrip().startswith("{"):
         yield decoder.decode(text)
         return
@@ -276,6 +281,13 @@ def _json_values(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None)
     while end < len(rest.rstrip()):
         value, end = decoder.raw_decode(rest, _SPACE.match(rest, end).end())  # type: ignore[union-attr]  # may be empty
         yield value
+
+
+def _finite(word: str) -> float:
+    """A number of JSON; YAML may read one that no float holds, and NaN, which JSON has not, as text. Raises ValueError."""
+    if not math.isfinite(number := float(word)):
+        raise ValueError(f"{word} is no number of JSON")
+    return number
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")

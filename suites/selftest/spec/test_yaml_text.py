@@ -52,6 +52,10 @@ def refused(text: str) -> str:
         ("!!str {a: b}", {"a": "b"}),
         ("!Sub 5", "5"),
         ("!Ref {a: [5]}", {"a": [5]}),
+        ("1e400", "1e400"),
+        ("[1e400]", ["1e400"]),
+        ("[NaN]", ["NaN"]),
+        (".5", 0.5),
     ],
 )
 def test_a_value_is_what_it_is_for_kubectl(text: str, value: object) -> None:
@@ -61,6 +65,12 @@ def test_a_value_is_what_it_is_for_kubectl(text: str, value: object) -> None:
 def test_a_value_that_is_not_what_its_tag_says_is_refused() -> None:
     assert refused("a: !!null x") == "line 1: 'x' is no !!null"
     assert refused("a: !!bool x") == "line 1: 'x' is no !!bool"
+
+
+@pytest.mark.parametrize("number", [".nan", ".inf", "-.INF"])
+def test_a_number_that_json_has_not_is_refused(number: str) -> None:
+    with pytest.raises(Unreadable, match=r"line 2: -?\.\w+ is no number that JSON has"):
+        read_yaml(f"b: 1\na: {number}\n")
 
 
 def test_json_may_have_tabs_and_yaml_several_documents() -> None:
