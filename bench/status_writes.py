@@ -26,7 +26,7 @@ from rich.table import Table
 from crashloop.cluster.provider import ClusterRequest
 from crashloop.cluster.providers import provider
 from crashloop.kube.client import KubeApi
-from crashloop.kube.credentials import read_access
+from crashloop.kube.credential_plugin import read_access
 from crashloop.predict.costs import MEASURED
 from crashloop.progress import SilentProgress
 from crashloop.settings import resolve_settings

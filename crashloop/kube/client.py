@@ -28,7 +28,8 @@ from crashloop.kube.answers import (
     refusal,
     warnings_of,
 )
-from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.credential_plugin import read_access
+from crashloop.kube.credentials import Access
 from crashloop.kube.kubeconfig import SCHEMES, proxy_of_environment
 from crashloop.kube.objects import is_ready
 from crashloop.waiting import wait_until

@@ -22,7 +22,8 @@ import msgspec
 
 from crashloop.cluster.processes import slowness
 from crashloop.errors import UsageError
-from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.credential_plugin import read_access
+from crashloop.kube.credentials import Access
 from crashloop.report.text import counted
 from crashloop.resources import HOME
 from crashloop.stress.assignment import (

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from crashloop.errors import UsageError
-from crashloop.kube.credentials import EXEC_INFO, read_access
+from crashloop.kube.credential_plugin import EXEC_INFO, read_access
 from crashloop.kube.kubeconfig import default_kubeconfig, read_context
 
 SERVER = "https://192.0.2.7:6443/"

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from crashloop.kube.credentials import Access, read_access
+from crashloop.kube.credential_plugin import read_access
+from crashloop.kube.credentials import Access
 from crashloop.stress.assignment import Operation
 from load.connections import Answer, Connections, Refused
 from load.endpoints import Endpoints, ready_in
