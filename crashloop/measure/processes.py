@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 import psutil
 
-from crashloop.cluster.processes import Components, ProcessRole
+from crashloop.cluster.components import Components, ProcessRole
 from crashloop.cluster.provider import Capability, ClusterInfo
 from crashloop.processors import cpu_times
 from crashloop.slo.exposition import SeriesKey

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from crashloop.cluster.binaries.ensure import SHIM, ensure_containerd_1
+from crashloop.cluster.components import KUBELET
 from crashloop.cluster.kubelets import (
     HEALTHZ_PORT,
     KUBELET_PORT,
@@ -28,7 +29,6 @@ from crashloop.cluster.node_files import (
     containerd_toml,
     hosts_toml,
 )
-from crashloop.cluster.processes import KUBELET
 from crashloop.cluster.provider import Progress
 from crashloop.settings import Settings
 from crashloop.spec.profile import PROFILE_LABEL, KubeletProfile, node_name

@@ -21,7 +21,8 @@ from typing import Any
 import msgspec
 import psutil
 
-from crashloop.cluster.processes import KUBELET, Components, ProcessRole, boot_id
+from crashloop.cluster.components import KUBELET, Components, ProcessRole
+from crashloop.cluster.processes import boot_id
 from crashloop.cluster.provider import ClusterInfo, Node
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crashloop.cluster import processes
-from crashloop.cluster.processes import GO_THREADS, NODE_MARK, ROLE_MARK, STATE_MARK, ProcessRole
+from crashloop.cluster import components
+from crashloop.cluster.components import GO_THREADS, ProcessRole
+from crashloop.cluster.processes import NODE_MARK, ROLE_MARK, STATE_MARK
 from crashloop.cluster.provider import Capability, ClusterInfo, Node
 from crashloop.history.event import Kind
 from crashloop.record.channels.host import (
@@ -149,7 +150,7 @@ def test_processes_in_a_container_are_those_of_the_node_that_it_is(
         nodes=(Node(name="max-2s", host_name="crashloop-made-up-worker2", profile="max-2s"),),
     )
     names: dict[int, str] = {}
-    monkeypatch.setattr(processes, "host_name", lambda pid: names.get(pid, "this-host"))
+    monkeypatch.setattr(components, "host_name", lambda pid: names.get(pid, "this-host"))
     with started(tmp_path, "kubelet", "") as mine, started(tmp_path, "kubelet", "") as foreign:
         names |= {mine.pid: "crashloop-made-up-worker2", foreign.pid: "crashloop-other-worker2"}
         assert NodeProcesses(of_kind).look() == {"max-2s": {mine.pid: KUBELET._replace(node="max-2s")}}
