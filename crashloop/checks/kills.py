@@ -229,8 +229,10 @@ def check_hook_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         if late_s > HOOK_KILLED_WITHIN_S:
             lines = (note.line, *((exited.line,) if exited is not None else ()))
             ran_on = f"{life.name} ran on for {seconds(late_s)} after its postStart hook had failed {at_lines(lines)}"
+            unseen = silent_end(case, life.pod, life.spec, life.instance, (noted_ns, ended_ns))
+            doubt = unseen and f"Its exit could have gone unseen: {unseen}"
             held = excuse(case, (noted_ns, ended_ns), 0.0, late_s - HOOK_KILLED_WITHIN_S)
-            yield fail_unless(held, f"{ran_on}; it was to be killed.", *lines)
+            yield fail_unless(doubt or held, f"{ran_on}; it was to be killed.", *lines)
     seen.facts["killed"] = killed
 
 
