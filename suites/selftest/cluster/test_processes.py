@@ -28,6 +28,7 @@ SLEEP = ("sleep", "1000")
 CLEANS = """
 import os, signal
 from crashloop.cluster.processes import signals_as_exit
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a runner below nohup(1) has it ignored
 with signals_as_exit():
     try:
         os.kill(os.getpid(), signal.SIG{})
