@@ -172,12 +172,10 @@ def _whole(_: _AsInGo, node: Any) -> int:
 
 
 def _number(loader: _AsInGo, node: Any) -> int | float | str:
-    """JSON has one kind of number, none that is infinite, and what is too large for a float stays text, as in Go."""
+    """JSON has one kind of number; what is too large for a float stays text, as in Go."""
     number: float = loader.construct_yaml_float(node)
     if not math.isfinite(number):
-        if node.value.lstrip("+-").startswith("."):
-            raise Unreadable(f"line {node.start_mark.line + 1}: {node.value} is no number that JSON has")
-        return str(node.value)
+        return number if node.value.lstrip("+-").lower() in (".inf", ".nan") else str(node.value)
     return int(number) if number.is_integer() else number
 
 

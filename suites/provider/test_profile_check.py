@@ -33,6 +33,8 @@ FIELDS = {
         "maxPods: 1.1e2",
         "maxPods: 1e2",
         "maxPods: .inf",
+        "maxPods: 1e400",
+        "clusterDomain: 1e400",
         "clusterDomain: 1e3",
         "clusterDomain: 2026-01-01T00:00:00Z",
         "maxPods: null",

@@ -67,12 +67,6 @@ def test_a_value_that_is_not_what_its_tag_says_is_refused() -> None:
     assert refused("a: !!bool x") == "line 1: 'x' is no !!bool"
 
 
-@pytest.mark.parametrize("number", [".nan", ".inf", "-.INF"])
-def test_a_number_that_json_has_not_is_refused(number: str) -> None:
-    with pytest.raises(Unreadable, match=r"line 2: -?\.\w+ is no number that JSON has"):
-        read_yaml(f"b: 1\na: {number}\n")
-
-
 def test_json_may_have_tabs_and_yaml_several_documents() -> None:
     assert documents('{\n\t"a": 1\n}') == [{"a": 1}]
     assert documents("a: 1\n---\n1: b\n") == [{"a": 1}, {"1": "b"}]
