@@ -29,7 +29,6 @@ _FIELDS = re.compile(
 )
 """Of a pod, those that a variable may have."""
 _LAST_PORT = 65_535
-_WINDOWS = "securityContext.windowsOptions is set; with spec.os.name linux it is not valid"
 
 
 def invalid(spec: Json) -> Iterator[str]:
@@ -43,8 +42,7 @@ def invalid(spec: Json) -> Iterator[str]:
     yield from broken_rules(spec)
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
         yield "spec.dnsConfig.nameservers is missing; dnsPolicy None needs it"
-    if (spec.get("os") or {}).get("name") and (spec.get("securityContext") or {}).get("windowsOptions") is not None:
-        yield f"spec.{_WINDOWS}"
+    yield from (f"spec.{fault}" for fault in _of_windows(spec, spec))
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         yield "spec.shareProcessNamespace is true beside hostPID; one of them is valid"
     yield from (f"spec.{fault}" for fault in (*_security(spec.get("securityContext") or {}), *_of_the_pod(spec)))
@@ -155,11 +153,8 @@ def _selector(selector: Any, path: str) -> Iterator[str]:
         if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(str(value)):
             yield f"{path}.matchLabels has {key!r}: {value!r}, which is no label"
     for number, term in enumerate(terms):
-        of_it, key, operator = (
-            f"{path}.matchExpressions[{number}]",
-            str(term.get("key")),
-            str(term.get("operator") or ""),
-        )
+        of_it = f"{path}.matchExpressions[{number}]"
+        key, operator = str(term.get("key")), str(term.get("operator") or "")
         if not LABEL_KEY.fullmatch(key):
             yield f"{of_it}.key is {key!r}, which is no key of a label"
         yield from _chosen(operator or "missing", tuple(_WITH_VALUES), f"{of_it}.operator")
@@ -173,10 +168,7 @@ def _selector(selector: Any, path: str) -> Iterator[str]:
 def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -> Iterator[str]:
     """Of a container what its pod decides. `runs_once`: it is an init container, and no sidecar."""
     yield from _security(container.get("securityContext") or {})
-    if (spec.get("os") or {}).get("name") and (container.get("securityContext") or {}).get(
-        "windowsOptions"
-    ) is not None:
-        yield _WINDOWS
+    yield from _of_windows(container, spec)
     for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
         if claim.get("name") not in claims:
             yield f"resources.claims[{number}].name is {claim.get('name')!r}; spec.resourceClaims has no such claim"
@@ -206,6 +198,12 @@ def _user(container: Json, spec: Json) -> Iterator[str]:
         yield "securityContext.runAsUser is 0 beside runAsNonRoot; no kubelet starts such a container"
     if own.get("procMount") == "Unmasked" and spec.get("hostUsers") is not False:
         yield "securityContext.procMount is Unmasked; it needs hostUsers false"
+
+
+def _of_windows(owner: Json, spec: Json) -> Iterator[str]:
+    """Of a pod or a container: options for another system than the one that the pod names."""
+    if (spec.get("os") or {}).get("name") and (owner.get("securityContext") or {}).get("windowsOptions") is not None:
+        yield "securityContext.windowsOptions is set; with spec.os.name linux it is not valid"
 
 
 def _security(context: Json) -> Iterator[str]:
