@@ -23,6 +23,7 @@ from crashloop.stress.pods import pod_of
 from crashloop.stress.profile import StressProfile
 from crashloop.stress.profiles import load_stress_profile
 from crashloop.stress.run import check_archives
+from suites.selftest.kit.own_pods import spec, template
 
 PROFILE = """\
 nodes: [{name: a, profile: max-1s}]
@@ -31,16 +32,7 @@ loads:
 stages:
   - {name: storm, duration_s: 10, users: {app: 3}}
 """
-POD = {"containers": [{"name": "app", "image": "registry.example/app:1"}]}
-
-
-def spec(**fields: Any) -> dict[str, Any]:
-    """A pod spec with a container of these fields."""
-    return {"containers": [{"name": "app", "image": "registry.example/app:1", **fields}]}
-
-
-def template(pod_spec: dict[str, Any]) -> PodTemplate:
-    return PodTemplate(file="app.yaml", spec=pod_spec)
+POD = spec()
 
 
 def written(folder: Path, *documents: Any, profile: str = PROFILE) -> Path:
@@ -96,9 +88,6 @@ def test_a_run_keeps_what_was_read(tmp_path: Path) -> None:
     again = msgspec.json.decode(msgspec.json.encode(plan), type=StressPlan)
     assert own(again.load).spec == POD
     assert again == plan
-
-
-RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
 
 
 @pytest.mark.parametrize(
@@ -189,144 +178,6 @@ def test_a_template_that_a_load_cannot_take_is_refused(tmp_path: Path, documents
     assert said.endswith(f"Seen in {path}.")
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"name": "App_1"}, "'App_1' is no name of a container"),
-        ({"name": "{{ .Chart.Name }}"}, "render the template first"),
-        (
-            {"image": "{{ .Values.image }}:1"},
-            "image is '{{ .Values.image }}:1', which is no image; render the template",
-        ),
-        ({"image": ""}, "image is '', which is no image"),
-        ({"resources": {"limits": {"memory": "1 GB"}}}, "resources.limits.memory is '1 GB', which is no quantity"),
-        ({"resources": {"requests": {"cpu": -1}}}, "resources.requests.cpu is -1, which is no quantity"),
-        ({"livenessProbe": {"exec": {}, "periodSeconds": -1}}, "livenessProbe.periodSeconds is -1; 0 or more is valid"),
-        ({"livenessProbe": {"periodSeconds": 1}}, "livenessProbe has to have one of exec, grpc, httpGet, tcpSocket"),
-        ({"startupProbe": {"exec": {}, "grpc": {"port": 1}}}, "startupProbe has to have one of"),
-        ({"livenessProbe": {}}, "spec.containers[0].livenessProbe has to have one of exec, grpc, httpGet, tcpSocket"),
-        ({"livenessProbe": {"exec": {}}}, "livenessProbe.exec.command is missing"),
-        ({"livenessProbe": {"httpGet": {"port": 0}}}, "livenessProbe.httpGet.port is 0; 1 to 65535 is valid"),
-        (
-            {"startupProbe": {"grpc": {"port": 1}, "successThreshold": 2}},
-            "startupProbe.successThreshold is 2; of this probe, 1 is valid",
-        ),
-        ({"lifecycle": {"postStart": {}}}, "lifecycle.postStart has to have one of exec, httpGet, sleep, tcpSocket"),
-        ({"image": "app@sha256:12"}, "spec.containers[0].image is 'app@sha256:12', which is no image"),
-        ({"image": "App:1"}, "image is 'App:1', which is no image"),
-        (
-            {"resources": {"requests": {"cpu": "1500m"}, "limits": {"cpu": 1}}},
-            "resources.requests.cpu is 1500m, and the limit 1; at most the limit is valid",
-        ),
-        ({"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "1G"}}}, "the limit 1G; at most"),
-        ({"resources": {"requests": {"a.b/gpu": 1}}}, "resources.limits.a.b/gpu is missing"),
-        ({"resources": {"limits": {"a.b/gpu": "1.5"}}}, "a whole number is valid"),
-        ({"resources": {"limits": {"mem": "1"}}}, "resources.limits.mem is no resource"),
-        (
-            {"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
-            "volumeMounts[0].name is 'v'; the pod has no such volume, and",
-        ),
-        ({"ports": [{"containerPort": 70000}]}, "ports[0].containerPort is 70000"),
-        (
-            {"ports": [{"name": "a", "containerPort": 1}, {"name": "a", "containerPort": 2}]},
-            "ports[1].name is 'a' twice",
-        ),
-        ({"env": [{"value": "x"}]}, "env[0].name is missing"),
-        ({"imagePullPolicy": "Sometimes"}, "imagePullPolicy is 'Sometimes'; valid are Always, IfNotPresent, Never"),
-        ({"restartPolicyRules": [RULE]}, "restartPolicy is missing; restartPolicyRules need it beside them"),
-        ({"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21}, "has 21 rules; 20 at most are valid"),
-        ({"resources": {"limits": {"hugepages-2Mi": "4Mi"}}}, "resources has hugepages without cpu or memory"),
-        (
-            {"resources": {"limits": {"hugepages-2Mi": "4Mi", "cpu": 1}, "requests": {"hugepages-2Mi": "2Mi"}}},
-            "and the limit 4Mi; the same as the limit is valid",
-        ),
-        ({"resources": {"claims": [{"name": "gpu"}]}}, "resources.claims[0].name is 'gpu'; spec.resourceClaims has no"),
-        (
-            {"securityContext": {"privileged": True, "allowPrivilegeEscalation": False}},
-            "securityContext.allowPrivilegeEscalation is false; beside privileged",
-        ),
-        ({"securityContext": {"runAsUser": -5}}, "securityContext.runAsUser is -5"),
-        ({"securityContext": {"seccompProfile": {"type": "Localhost"}}}, "seccompProfile.localhostProfile is missing"),
-        ({"env": [{"name": "A=B", "value": "x"}]}, "env[0].name is 'A=B'; printable ASCII without = is valid"),
-        (
-            {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.foo"}}}]},
-            "fieldRef.fieldPath is 'spec.foo', which is no field",
-        ),
-        ({"ports": [{"containerPort": 1, "name": "more-than-15-letters"}]}, "ports[0].name is 'more-than-15-letters'"),
-        ({"ports": [{"containerPort": 1, "protocol": "tcp"}]}, "ports[0].protocol is 'tcp'; valid are TCP, UDP, SCTP"),
-        ({"readinessProbe": {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}}, "this probe ends nothing"),
-        (
-            {"livenessProbe": {"httpGet": {"port": 1, "scheme": "http"}}},
-            "httpGet.scheme is 'http'; valid are HTTP, HTTPS",
-        ),
-        (
-            {"lifecycle": {"preStop": {"sleep": {"seconds": 100}}}},
-            "seconds is 100; 0 to the grace period, 30, is valid",
-        ),
-        ({"lifecycle": {"stopSignal": "SIGTERM"}}, "lifecycle.stopSignal needs spec.os.name"),
-        ({"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "X"}]}, "resizePolicy[0].restartPolicy is 'X'"),
-        (
-            {"volumeMounts": [{"name": "v", "mountPath": "/x:y"}]},
-            "mountPath is '/x:y'; a path without a colon is valid",
-        ),
-    ],
-    ids=lambda value: "" if isinstance(value, str) else str(value)[:50],
-)
-def test_a_value_that_the_api_server_refuses_is_refused_before_a_cluster_is_made(
-    fields: dict[str, Any], said: str
-) -> None:
-    assert said in " ".join(faults_of(template(spec(**fields))))
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"dnsPolicy": "None"}, "spec.dnsConfig.nameservers is missing"),
-        ({"hostPID": True, "shareProcessNamespace": True}, "spec.shareProcessNamespace is true beside hostPID"),
-        ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "spec.tolerations[0].value is 'x'"),
-        ({"tolerations": [{"key": "a", "operator": "In"}]}, "spec.tolerations[0].operator is 'In'"),
-        ({"volumes": [{"name": "D_x", "emptyDir": {}}]}, "spec.volumes[0].name is 'D_x'"),
-        (
-            {"volumes": [{"name": "d", "emptyDir": {}, "hostPath": {"path": "/"}}]},
-            "has emptyDir, hostPath; one of them",
-        ),
-        ({"volumes": [{"name": "d", "configMap": {"name": "c", "defaultMode": 644}}]}, "defaultMode is 644; 0 to 0777"),
-        (
-            {"initContainers": [{"name": "i", "image": "i:1", "livenessProbe": {"grpc": {"port": 1}}}]},
-            "spec.initContainers[0].livenessProbe is set; an init container may have it if its restartPolicy is Always",
-        ),
-    ],
-    ids=str,
-)
-def test_a_pod_that_the_api_server_refuses_is_refused_before_a_cluster_is_made(fields: Any, said: str) -> None:
-    assert said in " ".join(faults_of(template(spec() | fields)))
-
-
-def test_labels_that_no_object_can_have_are_refused() -> None:
-    labelled = PodTemplate(file="app.yaml", spec=spec(), labels={"a.b/c": "x", "bad label": "x", "v": "a b"})
-    first, second = faults_of(labelled)
-    assert (first[:32], second[:30]) == ("metadata.labels has 'bad label':", "metadata.labels has 'v': 'a b'")
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"resources": {"requests": {"memory": "1024Mi", "cpu": 0.5}, "limits": {"memory": "1Gi", "cpu": "5e-1"}}},
-        {"image": "reg.example:5000/a/b__c:v1.0-x"},
-        {"livenessProbe": {"httpGet": {"port": "http"}, "successThreshold": 1}},
-        {"lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
-        {"resources": {"requests": {"cpu": None}, "limits": None}},
-        {"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}}},
-        {"env": [{"name": "a.b-c", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}}]},
-        {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"add": ["SYS_ADMIN"]}}},
-        {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}, "runAsUser": 0}},
-    ],
-    ids=str,
-)
-def test_what_the_api_server_takes_is_taken(fields: dict[str, Any]) -> None:
-    assert list(faults_of(template(spec(**fields)))) == []
-
-
 OF_IT = {"template": LABELLED}
 
 
@@ -383,11 +234,6 @@ def test_what_is_knatives_own_is_no_field_of_a_pod() -> None:
     }
     ((_, pod),) = pods_in(service)
     assert pod["spec"] == POD
-
-
-@pytest.mark.parametrize("value", ["100m", "1", "0.5", "64Mi", "1e3", "1E", "129M", 2, "+1", ".5"])
-def test_a_quantity_of_kubernetes_is_taken(value: object) -> None:
-    assert list(faults_of(template(spec(resources={"limits": {"cpu": value}})))) == []
 
 
 def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:
