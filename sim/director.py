@@ -9,7 +9,15 @@ from crashloop.history.event import Channel, Event, Kind
 from crashloop.history.payload import REFUSED
 from crashloop.spec.control_plane import Component
 from crashloop.spec.dependency import ConfigObject
-from crashloop.spec.intervention import Intervention, InterventionKind, absent_s, down_s, hangs, read_after_s
+from crashloop.spec.intervention import (
+    RESTART_THE_KUBELET,
+    Intervention,
+    InterventionKind,
+    absent_s,
+    down_s,
+    hangs,
+    read_after_s,
+)
 from crashloop.spec.scenario import POKE_EVERY_S, Mode, PodScenario
 from crashloop.spec.state_metrics import of_state_metrics
 from sim.behaviour import S
@@ -125,6 +133,10 @@ class ScenarioPlayer:
         self.loop.after(delay_ns, lambda: self._intervene(index, intervention))
 
     def _intervene(self, index: int, intervention: Intervention) -> None:
+        if intervention.action in RESTART_THE_KUBELET and self.kubelet.is_restarting:
+            # One is carried out after the other.
+            self.loop.after(NOTICE_NS, lambda: self._intervene(index, intervention))
+            return
         arguments = intervention.arguments
         carry_out: dict[InterventionKind, Callable[[dict[str, Any]], None]] = {
             InterventionKind.ANNOTATE: lambda _: self._update(lambda: None),

@@ -71,8 +71,7 @@ class Kubelet:
         self._syncs: dict[str, PodSync] = {}
         self._turns = Turns()
         self._pid = FIRST_PID
-        self.up = False
-        self.was_restarted = False
+        self.up = self.was_restarted = self.is_restarting = False
         self.has_network = True
         """As it sees it: what the runtime says is asked every few seconds."""
         self.backoffs = self._new_backoffs()
@@ -88,7 +87,7 @@ class Kubelet:
     def start(self, started_ns: int) -> None:
         """The process is there and answers; it takes every pod as it finds it."""
         self._pid += 1
-        self.up = True
+        self.up, self.is_restarting = True, False
         self.metrics = Metrics(self.behaviour)
         self._tick_phase_ns = self._phase(S)
         fresh = self._new_backoffs()
@@ -118,7 +117,7 @@ class Kubelet:
 
     def restart(self, down_ns: int) -> None:
         """The process goes, and comes back later with an empty memory, and with what was written last."""
-        self.was_restarted = True
+        self.was_restarted = self.is_restarting = True
         lingers_ns = min(self.behaviour.lingers_ns, down_ns // 2)
         if lingers_ns:
             self.loop.after(lingers_ns, self._stop)

@@ -92,8 +92,10 @@ class Statements:
         """The last state stated of each container; it outlives the exited instance."""
 
     def mark_reset(self, names: set[str]) -> None:
-        """RestartAllContainers removed the instances of these containers."""
-        self.reset |= names - self.reasons.keys()
+        """RestartAllContainers removed the instances of these containers; one that was said to wait goes on waiting."""
+        self.reset |= names - {
+            each for each in self.reasons if "waiting" in self._kept.get(each, {"state": {}})["state"]
+        }
         self._last |= dict.fromkeys(self.reset, RESET_STATE)
         self.reasons.clear()
 

@@ -17,6 +17,7 @@ from crashloop.restarts.evidence import blind_spot, why_it_ended
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import exited_by_itself, ran
 from crashloop.restarts.outages import SLOW_API_NS, held_by_api_ns
+from crashloop.restarts.owed import owed_until_ns
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container
 from crashloop.spec.program import LifeEnd
@@ -231,7 +232,8 @@ def _resized(case: Case, name: str, done: Done, took: list[float]) -> Iterator[F
         return
     yield from without_grace(spec, earlier[-1], done.t_ns, "its resize", done.line) if later else ()
     answered_ns = done.data.ended_ns or done.t_ns
-    until_ns = max(answered_ns, (later[0].begun_ns or 0) if later else case.recording.end_ns)
+    owed_ns = owed_until_ns(case, case.pod) or case.recording.end_ns  # nothing of a pod that has ended is started
+    until_ns = max(answered_ns, (later[0].begun_ns or 0) if later else min(owed_ns, case.recording.end_ns))
     took_s = (until_ns - answered_ns) / 1e9
     if later or took_s > RESIZED_WITHIN_S:
         took.append(round(took_s, 3))

@@ -16,7 +16,7 @@ from crashloop.model.after_restart import counts_as_started, starts_with_its_kub
 from crashloop.restarts.answers import answers_of, has_succeeded
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import is_journal_lost, lost_watch
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import ran, was_being_ended
 from crashloop.restarts.outages import may_be_old_ns, met_ns
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind
 from crashloop.spec.program import KILLED
@@ -104,11 +104,15 @@ def _counted_as_started(
     case: Case, pod: PodHistory, spec: Container, instance: Instance, probe: Probe, t_ns: int
 ) -> bool:
     """Whether an instance is known to begin as started, for the one before it, which was killed after a start."""
-    before = next((each for each in ran(pod, spec.name) if each.ordinal == instance.ordinal - 1), None)
+    number, before = next(
+        (place for place in enumerate(ran(pod, spec.name)) if place[1].ordinal == instance.ordinal - 1), (0, None)
+    )
     if before is None:
         return False
-    had_started = has_succeeded(answers_of(before, probe), 1, before.exit_ns or t_ns)
-    was_killed = before.exit_code == spec.exit_code_on_term or before.exit_code == KILLED
+    ended_ns = before.exit_ns or t_ns
+    had_started = has_succeeded(answers_of(before, probe), 1, ended_ns)
+    had_started = had_started or comes_with_its_kubelet(case, pod, before, probe, ended_ns)
+    was_killed = before.exit_code in (spec.exit_code_on_term, KILLED) or was_being_ended(case, spec, number, before)
     return counts_as_started(had_started, was_killed, case.prediction.deviations)
 
 

@@ -20,7 +20,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive
 from crashloop.history.event import Channel
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import ContainerReport, ContainerState, StatusReport
-from crashloop.model.pod_status import WAITING_REASON, shows_by_s
+from crashloop.model.pod_status import FAILED, SUCCEEDED, WAITING_REASON, shows_by_s
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, why_it_ended
 from crashloop.restarts.lives import first_sign_ns
@@ -319,7 +319,7 @@ def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
     seen["changes"] += len(done)
     added = len(case.scenario.pod.of_kind(ContainerKind.EPHEMERAL))
     for pod in (each for each in case.pods if not each.mirrors):
-        before, since_ns = 0, 0 if pod is case.pods[0] else first_sign_ns(pod)
+        before, went_on_ns, since_ns = 0, 0, 0 if pod is case.pods[0] else first_sign_ns(pod)
         made_ns = [each.t_ns for each in case.recording.interventions if each.data.action in MAKE_ANOTHER_POD]
         asked_ns = max((each for each in made_ns if each < since_ns), default=0)
         changes = [each.t_ns for each in done if each.t_ns >= asked_ns]
@@ -328,7 +328,9 @@ def check_observed_generation(case: Case, seen: Seen) -> Iterator[Finding]:
         for each in (status for status in pod.statuses if status.containers):
             seen["statuses"] += 1
             lag_ns = max(SEEN_WITHIN_NS, may_be_old_ns(case, each.t_ns))
-            least = max(before, 1 + sum(t_ns + lag_ns < each.t_ns for t_ns in sure.values()))
+            # A kubelet looks at no change of a pod that has ended.
+            went_on_ns = went_on_ns if each.phase in (SUCCEEDED, FAILED) else each.t_ns
+            least = max(before, 1 + sum(t_ns + lag_ns < went_on_ns for t_ns in sure.values()))
             most = 1 + sum(t_ns - lag_ns < each.t_ns for t_ns in changes) + added + (each.deletion_ns is not None)
             named = "none" if each.generation is None else each.generation
             due = f"{least}" if least == most else f"{least} to {most}"

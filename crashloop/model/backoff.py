@@ -171,7 +171,7 @@ def _following(
             setting = _after(mark, setting)
             over = shown_s - exit_.late_s <= at_s and isinstance(mark, CounterLost)
             attempted = [started_before(each, at_s) for each in following if over and each.delay_s <= at_s]
-            following = [each for branch in following for each in disturbed(branch, mark, at_s, setting)]
+            following = [each for branch in following for each in disturbed(branch, mark, at_s, shown_s, setting)]
             following += attempted
             if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):
                 unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)

@@ -170,13 +170,14 @@ def forgets(mark: Mark) -> bool:
     return isinstance(mark, CounterLost | KeyChanged)
 
 
-def disturbed(branch: Branch, mark: Mark, at_s: float, setting: Setting) -> tuple[Branch, ...]:
-    """What may become of a wait into which a mark fell, `at_s` seconds after the exit."""
+def disturbed(branch: Branch, mark: Mark, at_s: float, shown_s: float, setting: Setting) -> tuple[Branch, ...]:
+    """What may become of a wait into which a mark fell, `at_s` seconds after the exit; the start was seen after `shown_s`."""
     if isinstance(mark, KeyChanged) and branch.delay_s <= at_s:
         return _changed_when_over(branch, at_s, setting)
     found = _one_disturbed(branch, mark, at_s, setting)
-    if isinstance(mark, DeadContainerRemoved) and mark.with_its_sandbox and branch.delay_s <= at_s:
-        # An attempt in the sandbox that was going has failed unseen, and counts.
+    if isinstance(mark, DeadContainerRemoved) and mark.with_its_sandbox and branch.delay_s <= max(at_s, shown_s):
+        # An attempt in the sandbox that was going has failed unseen, and counts; or the sync that removed it, and still knows its
+        # exit, has started it in the next one.
         return found, msgspec.structs.replace(found, next_delay_s=branch.next_delay_s)
     return (found,)
 

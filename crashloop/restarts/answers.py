@@ -75,14 +75,19 @@ def has_succeeded(answers: Iterable[ProbeAnswer], times: int, t_ns: int) -> bool
 def successes_left(instance: Instance, probe: Probe, *, successes: int = 0) -> frozenset[int]:
     """How many successes in a row may count when a life is over, after so many that counted before.
 
-    An answer under way when the container ends is a failure, and leaves no note where the command had not come that far.
+    An answer under way when the container ends is a failure, or of a command counts neither way (`failures_left`), and leaves no
+    note where the command had not come that far.
     """
-    *_, last = (None, *answers_of(instance, probe, successes=successes))
-    if last is None:
+    answers = tuple(answers_of(instance, probe, successes=successes))
+    if not answers:
         return frozenset({successes})
-    left = 0 if last.failed else last.in_a_row
-    is_open = _may_be_cut_off(last, instance) or _may_be_asked_again(last, probe, instance)
-    return frozenset({left, 0} if is_open else {left})
+    left, before = (
+        successes if each is None else 0 if each.failed else each.in_a_row
+        for each in (answers[-1], (None, *answers)[-2])
+    )
+    if _may_be_cut_off(answers[-1], instance):
+        return frozenset({left, 0, before} if probe.handler is Handler.EXEC else {left, 0})
+    return frozenset({left, 0} if _may_be_asked_again(answers[-1], probe, instance) else {left})
 
 
 def fatal(instance: Instance, probe: Probe, *, failures: int = 0) -> ProbeAnswer | None:

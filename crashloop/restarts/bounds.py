@@ -19,7 +19,7 @@ from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, silent_end
 from crashloop.restarts.excuse import excuse, late_window
-from crashloop.restarts.lives import ran
+from crashloop.restarts.lives import earliest_ns, ran
 from crashloop.restarts.outages import kubelet_never_back
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import Restart
@@ -199,8 +199,13 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     if seen.excess_s <= seen.allowance_s:
         share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
         return f"The runtime's create was not seen, and {share}"
-    is_refused = case.scenario.pod.container(restart.container).program.is_refused
-    if is_refused and restart.window_ns and (blind := blind_spot(case, restart.pod, (), *restart.window_ns)):
+    if case.scenario.pod.container(restart.container).program.is_refused and restart.window_ns:
+        # One before its exit makes its delay longer, one in its own window is the restart.
+        since_ns = earliest_ns(restart.pod.instances(restart.container)) or restart.window_ns[0]
+        blind = blind_spot(case, restart.pod, (), since_ns, restart.window_ns[1])
+    else:
+        blind = None
+    if blind is not None:
         return f"A start that the runtime refused could have gone unseen: {blind}"
     return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
 

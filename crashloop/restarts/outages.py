@@ -21,6 +21,7 @@ from crashloop.history.recording import Done, PodHistory
 from crashloop.history.stamps import joined, overlap_ns
 from crashloop.model.after_restart import counts_anew
 from crashloop.model.planned_exit import longest_ending_s
+from crashloop.model.restart import Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import first_sign_ns, leaves_ns, ran
 from crashloop.spec.intervention import (
@@ -240,10 +241,18 @@ def _syncs(case: Case, pod: PodHistory) -> Iterator[tuple[int, int]]:
 def _ending_ns(case: Case, pod: PodHistory) -> int | None:
     """When the kubelet began to end all containers of a pod, none of which is stated before the last has ended."""
     asked_ns = leaves_ns(case, pod)
+    lasts = [(each.name, ran(pod, each.name)[-1:]) for each in case.scenario.pod.of_kind(ContainerKind.REGULAR)]
+    if asked_ns is None and all(last and _stays_ended(case, name, last[0]) for name, last in lasts):
+        # The sync that finds that no container is to run ends the sidecars as well.
+        return max(last[0].exit_ns or 0 for _, last in lasts)
     if asked_ns is None:
         return None
     exits_ns = (one.exit_ns for each in case.scenario.pod.containers for one in pod.instances(each.name))
     return min((each for each in exits_ns if each is not None and each >= asked_ns), default=asked_ns)
+
+
+def _stays_ended(case: Case, container: str, last: Instance) -> bool:
+    return last.exit_ns is not None and case.decided(container, last).decision is Decision.STOP
 
 
 def _grace_ns(case: Case, spec: Container) -> int:

@@ -11,7 +11,7 @@ from crashloop.history.stamps import Fact
 from crashloop.model.restart import Decided, Decision
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_being_ended, was_changed, was_killed
-from crashloop.spec.pod import Container
+from crashloop.spec.pod import Container, ContainerKind
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +81,17 @@ def _left_its_exit(
 ) -> bool:
     """Whether a kill left an exit for the next sync to see: it did not start the container anew, and the removal came before.
 
-    Where no event of the runtime shows removals, the policy tells: under Never a probe's kill starts nothing. A rule asks for the
-    exit code alone, whatever ended the container: pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
+    Where no event of the runtime shows removals, the policy tells: under Never a probe's kill starts nothing. So does an init
+    container that ran again in between. A rule asks for the exit code alone, whatever ended the container:
+    pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
     """
     if following is None or following.begun_ns is None:
         return False
     if Channel.RUNTIME not in pod.channels:
-        return case.is_under_never(spec, instance.exit_ns) and not was_changed(case, spec.name, instance)
+        inits = (each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar)
+        ran_again = (first_begun(ran(pod, each.name), instance.exit_ns or 0, following.begun_ns) for each in inits)
+        never = case.is_under_never(spec, instance.exit_ns) and not was_changed(case, spec.name, instance)
+        return never or any(each is not None for each in ran_again)
     removed_ns = instance.removed.utc_ns if instance.removed else None
     return removed_ns is not None and removed_ns <= following.begun_ns
 

@@ -12,6 +12,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import joined, overlap_ns
 from crashloop.model.planned_exit import longest_ending_s
+from crashloop.restarts.answers import fatal
 from crashloop.restarts.case import Case
 from crashloop.restarts.lives import ran, was_failing, was_killed
 from crashloop.restarts.outages import back_ns
@@ -52,12 +53,17 @@ def _starting(spec: Container, number: int, instance: Instance) -> _Span:
 
 def _ending(case: Case, spec: Container, number: int, instance: Instance) -> _Span:
     """The end of an instance by the kubelet, which is only expected of what a probe, a change or RestartAllContainers may end."""
+    longest_ns = round(longest_ending_s(case.scenario.pod, spec) * 1e9)
+    if instance.exit is None:  # unseen, as SIGKILL's is without runtime events: what a probe decided is ended at once
+        decided = (fatal(instance, probe) for probe in spec.killing_probes)
+        decided_ns = min((each.had_ns for each in decided if each is not None), default=None)
+        return decided_ns, decided_ns and decided_ns + longest_ns
     is_due = spec.killing_probes or case.is_changed(spec.name) or case.restarts_all
     # One that a probe had failed may also end by itself while the kubelet ends it.
     ends = was_killed(case, spec.name, number, instance) or was_failing(case, spec, number, instance)
     if instance.exit_ns is None or not is_due or not ends:
         return None, None
-    return instance.exit_ns - round(longest_ending_s(case.scenario.pod, spec) * 1e9), instance.exit_ns
+    return instance.exit_ns - longest_ns, instance.exit_ns
 
 
 def _sandboxes(pod: PodHistory, until_ns: int) -> Iterator[_Span]:
