@@ -190,12 +190,17 @@ def ended(folder: Path, run: subprocess.Popen[bytes]) -> tuple[int, str]:
     return code, (folder / "log").read_text(errors="replace")[-4000:]
 
 
-def reached(run: subprocess.Popen[bytes], part: str) -> Path:
+def reached(folder: Path, run: subprocess.Popen[bytes], part: str) -> Path:
     """The state folder, as the run sees it, once the run has begun to start that part of its cluster."""
-    state = Path(f"/proc/{run.pid}/root{STATE}")
+    state, log = Path(f"/proc/{run.pid}/root{STATE}"), folder / "log"
     wait_until(
-        f"the start of {part}", lambda: any(state.glob(f"clusters/*/{MOMENTS[part]}")), timeout_s=120, every_s=0.01
+        f"the start of {part}",
+        lambda: any(state.glob(f"clusters/*/{MOMENTS[part]}")) or run.poll() is not None,
+        timeout_s=120,
+        every_s=0.01,
+        last_seen=lambda: log.read_text(errors="replace")[-4000:],
     )
+    assert run.poll() is None, log.read_text(errors="replace")
     return state
 
 
@@ -223,7 +228,7 @@ def test_what_cannot_work_is_refused_in_one_sentence(folder: Path, plant: str, e
 @pytest.mark.parametrize("part", MOMENTS)
 def test_a_terminal_that_goes_away_leaves_nothing(folder: Path, part: str) -> None:
     with started(folder, ":") as run:
-        reached(run, part)
+        reached(folder, run, part)
         run.send_signal(signal.SIGHUP)
         code, printed = ended(folder, run)
     assert code == -signal.SIGHUP, printed
@@ -232,7 +237,7 @@ def test_a_terminal_that_goes_away_leaves_nothing(folder: Path, part: str) -> No
 @pytest.mark.parametrize("part", MOMENTS)
 def test_a_state_folder_that_becomes_full_ends_the_start_and_leaves_nothing(folder: Path, part: str) -> None:
     with started(folder, f"mount -t tmpfs -o size=1100m none {STATE}") as run:
-        state = reached(run, part)
+        state = reached(folder, run, part)
         with suppress(OSError), (state / "full").open("wb", buffering=0) as full:
             while full.write(bytes(1 << 20)):
                 pass
@@ -249,6 +254,6 @@ def test_a_state_folder_that_becomes_full_ends_the_start_and_leaves_nothing(fold
 @pytest.mark.parametrize("part", ["the API server", "the kubelet"])
 def test_a_wall_clock_that_jumps_by_an_hour_changes_no_verdict(folder: Path, part: str, step_s: float) -> None:
     with started(folder, ":") as run:
-        reached(run, part)
+        reached(folder, run, part)
         time.clock_settime(time.CLOCK_REALTIME, time.time() + step_s)
         judged(folder, *ended(folder, run))
