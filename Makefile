@@ -119,7 +119,7 @@ kindlike: python ## Provider kit and quick scope on nodes with systemd, as in ki
 	$(BIN)/pytest suites/provider -q --provider kind --node-image "$$image"; \
 	$(BIN)/crashloop run --provider kind --node-image "$$image" $(PYTEST_ARGS)
 
-guest: setup ## Doctor, a cluster, requirements and loads on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="up loads down" for some steps, "more provider" for those on demand)
+guest: setup ## Doctor, a cluster, requirements and loads on a host with cgroup v2 and systemd: User-mode Linux (root, Debian; GUEST_ARGS="up loads down" for some steps, "more provider clock" for those on demand, "--emulated" for Debian's own kernel in QEMU)
 	$(BIN)/python -m tools.guest $(GUEST_ARGS)
 
 soak: setup ## Judge what needs half an hour, and write docs/soak.md (31 minutes); then stress-soak

@@ -85,6 +85,20 @@ def limit_problems(low: dict[str, int]) -> Iterator[Problem]:
         yield Problem("limits", f"{name} is {most}, at least {least} is needed: `{remedy}`.")
 
 
+def room_problem(state: Path, *, least: int = MIB) -> str | None:
+    """What to say if less than so many bytes, or not one file, fit into a state folder that is in use."""
+    try:
+        room = os.statvfs(state)
+    except OSError:  # removed with its cluster
+        return None
+    if room.f_bavail * room.f_frsize >= least and (room.f_favail or not room.f_files):
+        return None
+    return (
+        f"state folder {state}: no space left on device while a cluster was up, or came up.\n"
+        "Make room there, or set CRASHLOOP_STATE_DIR to a folder on another disk."
+    )
+
+
 CONTROL_PLANE_INOTIFY = 4
 NODE_INOTIFY = 8
 """Measured: kubelet 6, containerd 2."""

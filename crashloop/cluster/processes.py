@@ -183,10 +183,12 @@ _CHILDREN: dict[int, "subprocess.Popen[bytes]"] = {}
 
 
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
-    """A process. Its start time distinguishes it from a later process with the same id."""
+    """A process. Its start distinguishes it from a later process with the same id."""
 
     pid: int
     started: float
+    """In clock ticks after the boot, by which no step of the wall clock changes it."""
+    boot: str = ""
 
 
 class Starter:
@@ -248,10 +250,16 @@ class Starter:
 
 
 def _daemon(child: "subprocess.Popen[bytes]") -> Daemon:
+    return _running(child.pid) or Daemon(pid=child.pid, started=0.0)
+
+
+def _running(pid: int) -> Daemon | None:
+    """The process that has the id now: field 22 of /proc/PID/stat (proc(5)), after the name, which may have blanks."""
     try:
-        return Daemon(pid=child.pid, started=psutil.Process(child.pid).create_time())
-    except psutil.NoSuchProcess:
-        return Daemon(pid=child.pid, started=0.0)
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return Daemon(pid=pid, started=float(fields[19]), boot=boot_id() or "")
 
 
 def exit_code(daemon: Daemon) -> int | None:
@@ -262,24 +270,22 @@ def exit_code(daemon: Daemon) -> int | None:
 
 def is_alive(daemon: Daemon) -> bool:
     """Whether the process runs. A child has ended only when its exit code is known, since its threads end one by one."""
+    if _running(daemon.pid) != daemon:
+        return False
+    child = _CHILDREN.get(daemon.pid)
+    if child is not None and child.returncode is None:
+        return child.poll() is None
     try:
-        process = psutil.Process(daemon.pid)
-        if process.create_time() != daemon.started:
-            return False
-        child = _CHILDREN.get(daemon.pid)
-        if child is not None and child.returncode is None:
-            return child.poll() is None
-        return process.status() != psutil.STATUS_ZOMBIE
+        return psutil.Process(daemon.pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
 def signal_daemon(daemon: Daemon, number: signal.Signals) -> None:
     """Send a signal to the process, not to a later one with its id."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        process = psutil.Process(daemon.pid)
-        if process.create_time() == daemon.started:
-            process.send_signal(number)
+    with contextlib.suppress(ProcessLookupError):
+        if _running(daemon.pid) == daemon:
+            os.kill(daemon.pid, number)
 
 
 ENDS_WITHIN_S = 30.0

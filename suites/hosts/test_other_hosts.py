@@ -1,21 +1,27 @@
 """Hosts that differ from the usual one, made from this one by namespaces, limits and mounts: a run on each ends as on any.
 
-Root of a host that can run nodes makes them, here or in the guest (`make guest`); each takes half a minute.
+What goes wrong while a cluster comes up ends it in one sentence, and leaves nothing. Root of a host that can run nodes makes
+them, here or in the guest (`make guest`); each takes half a minute. No other cluster may come or go meanwhile.
 """
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from crashloop.settings import resolve_settings
 from crashloop.verdict import ExitCode
+from crashloop.waiting import wait_until
+from tools.guest.inside import CLOCK_OF_ITS_OWN, cgroups, links, mounts, sysctls
 
 ROOT = Path(__file__).parents[2]
 CRASHLOOP = Path(sys.executable).with_name("crashloop")
@@ -116,36 +122,95 @@ REFUSED = {
         ExitCode.ERROR,
         "crashloop: No such file or directory: /dev/null.",
     ),
+    "an unprivileged container": (
+        "for each in $(awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts); do mount -o remount,bind,ro $each; done; "
+        "mount --bind /dev/null /dev/kmsg; exec setpriv --bounding-set=-sys_admin,-net_admin,-sys_ptrace,-syslog",
+        ExitCode.ERROR,
+        "root lacks CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_PTRACE: start the container with --privileged",
+    ),
+    "cgroups read-only": (
+        "for each in $(awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts); do mount -o remount,bind,ro $each; done",
+        ExitCode.ERROR,
+        "- cgroups: mounted read-only",
+    ),
     "assertions left out": ("export PYTHONOPTIMIZE=1", ExitCode.USAGE, "PYTHONOPTIMIZE leaves out assertions"),
 }
 
 
+MOMENTS = {
+    "the namespaces": "ledger.jsonl",
+    "the API server": "control-plane/kube-apiserver.log",
+    "the kubelet": "nodes/*/kubelet.log",
+}
+"""Part of a cluster that is being started -> what is in the cluster's folder from then on."""
+HOUR_S = 3600.0
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Not below /tmp, which some of the hosts replace."""
+    """Not below /tmp, which some of the hosts replace. Afterwards the host is as it was."""
+    before = set(seen())
     Path(STATE).mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
         yield Path(made)
+        assert [left.name for left in Path(STATE).glob("*")] == []
     shutil.rmtree(STATE)
+    assert set(seen()) ^ before == set()
 
 
-def ended(folder: Path, plant: str) -> tuple[int, str]:
-    """A run of one requirement on that host: its exit code, and the end of what it printed."""
-    run = f'"{CRASHLOOP}" run -q --requirement {KILLS_FOR_MEMORY} --run-dir run'
-    script = f"{plant} {run}" if "; exec " in f"; {plant}" else f"{plant}; exec {run}"
+def seen() -> Iterator[str]:
+    """What a cluster changes on a host: processes that know of it, and mounts, cgroups, links, routes and sysctls."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if STATE.encode() in environment.read_bytes():
+                yield f"process {(environment.parent / 'cmdline').read_text(errors='replace')}"
+    yield from (*mounts(), *cgroups(), *links(), *sysctls())
+
+
+@contextmanager
+def started(folder: Path, plant: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A run of one requirement on that host; it writes to `log`."""
+    command = f'"{CRASHLOOP}" run -q --requirement {KILLS_FOR_MEMORY} --run-dir run'
+    script = f"{plant} {command}" if "; exec " in f"; {plant}" else f"{plant}; exec {command}"
     words = ("unshare", "--mount", "--propagation=private", "sh", "-ec", script)
     environment = os.environ | {"CRASHLOOP_STATE_DIR": STATE}
     with (folder / "log").open("wb") as log:
-        process = subprocess.run(
-            words, cwd=folder, env=environment, stdout=log, stderr=log, timeout=ENDS_WITHIN_S, check=False
-        )
-    assert [left.name for left in Path(STATE).glob("*")] == []
-    return process.returncode, (folder / "log").read_text(errors="replace")[-4000:]
+        run = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
+    try:
+        yield run
+    finally:
+        run.terminate()
+        run.wait(ENDS_WITHIN_S)
+
+
+def ended(folder: Path, run: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """The exit code of a run, and the end of what it printed; its recorder may clean up a moment longer."""
+    code = run.wait(ENDS_WITHIN_S)
+    wait_until("the recorder to end", lambda: not any(line.startswith("process") for line in seen()), timeout_s=60)
+    return code, (folder / "log").read_text(errors="replace")[-4000:]
+
+
+def reached(folder: Path, run: subprocess.Popen[bytes], part: str) -> Path:
+    """The state folder, as the run sees it, once the run has begun to start that part of its cluster."""
+    state, log = Path(f"/proc/{run.pid}/root{STATE}"), folder / "log"
+    wait_until(
+        f"the start of {part}",
+        lambda: any(state.glob(f"clusters/*/{MOMENTS[part]}")) or run.poll() is not None,
+        timeout_s=120,
+        every_s=0.01,
+        last_seen=lambda: log.read_text(errors="replace")[-4000:],
+    )
+    assert run.poll() is None, log.read_text(errors="replace")
+    return state
 
 
 @pytest.mark.parametrize("plant", HOSTS.values(), ids=HOSTS)
 def test_a_run_ends_as_on_the_usual_host(folder: Path, plant: str) -> None:
-    code, printed = ended(folder, plant)
+    with started(folder, plant) as run:
+        judged(folder, *ended(folder, run))
+
+
+def judged(folder: Path, code: int, printed: str) -> None:
     # Whether anything was late is the business of a busy host; that containers ran and ran out of memory is not.
     assert code in (ExitCode.OK, ExitCode.INCONCLUSIVE), printed
     verdicts = json.loads(next(folder.glob("**/run/results.json")).read_bytes())["verdicts"]
@@ -154,6 +219,41 @@ def test_a_run_ends_as_on_the_usual_host(folder: Path, plant: str) -> None:
 
 @pytest.mark.parametrize(("plant", "expected", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_work_is_refused_in_one_sentence(folder: Path, plant: str, expected: int, sentence: str) -> None:
-    code, printed = ended(folder, plant)
+    with started(folder, plant) as run:
+        code, printed = ended(folder, run)
     assert code == expected, printed
     assert sentence in printed
+
+
+@pytest.mark.parametrize("part", MOMENTS)
+def test_a_terminal_that_goes_away_leaves_nothing(folder: Path, part: str) -> None:
+    with started(folder, ":") as run:
+        reached(folder, run, part)
+        run.send_signal(signal.SIGHUP)
+        code, printed = ended(folder, run)
+    assert code == -signal.SIGHUP, printed
+
+
+@pytest.mark.parametrize("part", MOMENTS)
+def test_a_state_folder_that_becomes_full_ends_the_start_and_leaves_nothing(folder: Path, part: str) -> None:
+    with started(folder, f"mount -t tmpfs -o size=1100m none {STATE}") as run:
+        state = reached(folder, run, part)
+        with suppress(OSError), (state / "full").open("wb", buffering=0) as full:
+            while full.write(bytes(1 << 20)):
+                pass
+        code, printed = ended(folder, run)
+    assert code == ExitCode.ERROR, printed
+    assert "no space left on device" in printed.lower()
+    assert "Traceback" not in printed
+
+
+@pytest.mark.skipif(
+    CLOCK_OF_ITS_OWN not in os.environ, reason="the wall clock is this machine's; the guest has its own"
+)
+@pytest.mark.parametrize("step_s", [HOUR_S, -HOUR_S], ids=["forward", "back"])
+@pytest.mark.parametrize("part", ["the API server", "the kubelet"])
+def test_a_wall_clock_that_jumps_by_an_hour_changes_no_verdict(folder: Path, part: str, step_s: float) -> None:
+    with started(folder, ":") as run:
+        reached(folder, run, part)
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + step_s)
+        judged(folder, *ended(folder, run))

@@ -9,6 +9,9 @@ from crashloop.cluster.processes import CommandFailed, run
 from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError
 from tools.guest.recipe import (
+    BOOT_FILES,
+    EMULATED,
+    EMULATOR,
     FRAGMENT,
     IMAGE_SIZE,
     PACKAGES,
@@ -57,11 +60,14 @@ def kernel(cache_dir: Path, progress: Progress) -> Path:
     return kept
 
 
-def root_image(cache_dir: Path, progress: Progress) -> Path:
+def root_image(cache_dir: Path, progress: Progress, *, emulated: bool = False) -> Path:
     """The guest's disk, built if it is not in the cache: Debian, and a virtual environment of its Python that uses /checkout."""
-    kept = cache_dir / "guest" / image_name(CHECKOUT)
+    kept = cache_dir / "guest" / image_name(CHECKOUT, emulated=emulated)
+    if emulated:
+        _install_tools(EMULATOR)
     if not kept.exists():
         _install_tools()
+        packages = (*PACKAGES, *EMULATED) if emulated else PACKAGES
         with Cache(cache_dir).workplace("guest-root", progress) as work:
             work.chmod(0o755)
             root, disk = work / "root", work / "disk"
@@ -74,6 +80,7 @@ def root_image(cache_dir: Path, progress: Progress) -> Path:
                 'chroot "$1" systemctl enable guest.service',
                 'chroot "$1" systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer '
                 "e2scrub_all.timer systemd-tmpfiles-clean.timer",
+                *(f'cp "$1"/boot/{found}-* "$1/{name}"' for name, found in BOOT_FILES.items() if emulated),
             ]
             with progress.step(f"root image of {SUITE}"):
                 run(
@@ -83,7 +90,7 @@ def root_image(cache_dir: Path, progress: Progress) -> Path:
                         "mmdebstrap",
                         "--variant=minbase",
                         f"--keyring={KEYRINGS}",
-                        f"--include={','.join(PACKAGES)}",
+                        f"--include={','.join(packages)}",
                         f"--customize-hook=sync-in {ROOT_FILES} /",
                         '--customize-hook=mkdir "$1/checkout"',
                         *(f"--customize-hook={hook}" for hook in hooks),
@@ -100,6 +107,14 @@ def root_image(cache_dir: Path, progress: Progress) -> Path:
     return kept
 
 
+def boot_files(image: Path, folder: Path) -> None:
+    """Copy kernel and initial file system of an emulated guest out of its image."""
+    for name in BOOT_FILES:
+        run(
+            ["debugfs", "-R", f"dump /{name} {folder / name}", image], describe="boot files of the guest", timeout_s=120
+        )
+
+
 def mirror() -> str:
     """The Debian archive that apt of this host uses, or GUEST_MIRROR. Raises PrerequisiteError if there is none."""
     words = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"]
@@ -112,12 +127,13 @@ def mirror() -> str:
     return found
 
 
-def _install_tools() -> None:
+def _install_tools(*tools: str) -> None:
+    tools = tools or TOOLS
     try:
-        run(["dpkg-query", "--show", *TOOLS], describe="packages", timeout_s=60)
+        run(["dpkg-query", "--show", *tools], describe="packages", timeout_s=60)
     except CommandFailed:
         run(["apt-get", "-qq", "update"], describe="apt-get update", timeout_s=600)
-        words = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *TOOLS]
+        words = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *tools]
         run(words, describe="tools that make the guest", timeout_s=1200)
 
 

@@ -49,7 +49,6 @@ TABLES = (
     "sysvipc/sem",
     "sysvipc/shm",
     "swaps",
-    "modules",
 )
 """Below /proc."""
 OF_OTHERS = (
@@ -64,26 +63,29 @@ OF_OTHERS = (
 )
 """Folders that systemd or the kernel fill at any time; PLACES are the host's, and Python writes BYTECODE."""
 BYTECODE = "__pycache__"
+CLOCK_OF_ITS_OWN = "CRASHLOOP_GUEST"
+"""Environment variable of the steps: tests may set the wall clock, which is the guest's alone."""
 
 
 def main() -> None:
     (SHARE / "booted").touch()
-    wanted = (SHARE / "only").read_text().split()
+    os.environ[CLOCK_OF_ITS_OWN] = "1"
+    times, *wanted = (SHARE / "only").read_text().split()
     _write("before.txt")
     with (SHARE / "steps.jsonl").open("a") as report:
         for step in (*STEPS, OWN):
             if step.name in wanted:
-                report.write(json.dumps(_ended(step)) + "\n")
+                report.write(json.dumps(_ended(step, int(times))) + "\n")
                 report.flush()
     _write("after.txt")
 
 
-def _ended(step: Step) -> Ended:
+def _ended(step: Step, times: int) -> Ended:
     began = time.monotonic()
     with (SHARE / f"{step.name}.log").open("wb") as log:
         process = subprocess.Popen(step.command.split(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            code = process.wait(step.deadline_s)
+            code = process.wait(times * step.deadline_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -93,7 +95,7 @@ def _ended(step: Step) -> Ended:
 
 def _write(name: str) -> None:
     os.sync()
-    found = (*_processes(), *_mounts(), *_cgroups(), *_links(), *_sysctls(), *_files())
+    found = (*_processes(), *mounts(), *cgroups(), *links(), *sysctls(), *_files())
     (SHARE / name).write_text("\n".join(sorted(found)) + "\n")
 
 
@@ -114,13 +116,13 @@ def _namespaces(pid: str) -> set[str]:
     return {str(path.readlink()) for path in Path("/proc", pid, "ns").iterdir()}
 
 
-def _mounts() -> Iterator[str]:
+def mounts() -> Iterator[str]:
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields = line.split()
         yield f"mount {fields[4]} {fields[5]} {fields[fields.index('-') + 1]}"
 
 
-def _cgroups() -> Iterator[str]:
+def cgroups() -> Iterator[str]:
     yield f"own cgroup {Path('/proc/self/cgroup').read_text().strip()}"
     for folder, _, _ in os.walk(CGROUPS):
         yield f"cgroup {folder}"
@@ -129,16 +131,23 @@ def _cgroups() -> Iterator[str]:
                 yield f"cgroup {folder} {name} {' '.join(sorted(file.read_text().split()))}"
 
 
-def _links() -> Iterator[str]:
+def links() -> Iterator[str]:
     yield from (f"link {path.name}" for path in Path("/sys/class/net").iterdir())
     for line in Path("/proc/net/route").read_text().splitlines()[1:]:
         yield f"route {' '.join(line.split()[:3])}"
+    # Their sizes, users and addresses are the kernel's own.
+    yield from (f"module {line.split()[0]}" for line in _lines("/proc/modules"))
+    yield from (f"apparmor {line}" for line in _lines("/sys/kernel/security/apparmor/profiles"))
     for name in TABLES:
         if (file := Path("/proc", name)).exists():
             yield from (f"{name} {' '.join(line.split())}" for line in file.read_text().splitlines())
 
 
-def _sysctls() -> Iterator[str]:
+def _lines(file: str) -> list[str]:
+    return Path(file).read_text().splitlines() if Path(file).exists() else []
+
+
+def sysctls() -> Iterator[str]:
     top = Path("/proc/sys")
     for folder, _, names in os.walk(top):
         for name in names:

@@ -34,6 +34,12 @@ PACKAGES = (
     "udev",
     "util-linux",
 )
+EMULATED = ("apparmor", "linux-image-amd64")
+"""Further packages of the guest that QEMU emulates: Debian's own kernel, whose overlayfs is a module, and AppArmor's profiles."""
+EMULATOR = "qemu-system-x86"
+"""Package of the host that runs it."""
+BOOT_FILES = {"kernel": "vmlinuz", "initrd": "initrd.img"}
+"""Name below / of that guest's image -> its name below /boot, less the version. QEMU starts them from the host."""
 IMAGE_SIZE = "8G"
 MEMORY = "4G"
 CPUS = 2
@@ -79,13 +85,19 @@ STEPS = (
     Step(
         "more", f"crashloop run -q --scope full --requirement {' --requirement '.join(MORE)}", 900, OPEN, on_demand=True
     ),
+    Step("alone", "crashloop run -q --requirement RULES-32", 900, OPEN, on_demand=True),
     Step("loads", f"crashloop stress {THERE} tools/guest/loads.yaml", 600, OPEN),
     Step("provider", "pytest suites/provider -q", 2400, on_demand=True),
+    Step("clock", "pytest suites/hosts -q -n 0 -k clock", 900, on_demand=True),
     Step("down", "crashloop down --all", 120),
 )
 OWN = Step("script", "sh -e /share/script", 3600)
 """A script of the user's in the place of the others."""
 BOOT_S = 180.0
+EMULATED_STEPS = ("doctor", "alone")
+"""What the emulated guest runs unless steps are named."""
+EMULATED_TIMES = 6
+"""Each deadline of an emulated guest, as a multiple of the other's: every instruction is translated."""
 
 
 def kernel_name() -> str:
@@ -101,14 +113,16 @@ def without_spinning(locks: str) -> str:
     return text
 
 
-def image_name(checkout: Path) -> str:
+def image_name(checkout: Path, *, emulated: bool = False) -> str:
     """Name of the cached root image; other packages, files, Python requirements or programs give another one."""
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
     inputs = (*files, FOLDER / "build.py", checkout / "requirements.lock")
     project = tomllib.loads((checkout / "pyproject.toml").read_text())
     programs = [project["project"].get(each) for each in ("scripts", "entry-points")]
     installed = json.dumps([programs, project["build-system"]], sort_keys=True)
-    return f"root-{_digest((SUITE, IMAGE_SIZE, *PACKAGES, installed, *(path.read_text() for path in inputs)))}.img"
+    packages = (*PACKAGES, *EMULATED) if emulated else PACKAGES
+    digest = _digest((SUITE, IMAGE_SIZE, *packages, installed, *(path.read_text() for path in inputs)))
+    return f"{'emulated' if emulated else 'root'}-{digest}.img"
 
 
 def apt_sources(mirror: str, keyring: str) -> str:
@@ -143,6 +157,31 @@ def kernel_command(kernel: Path, image: Path, overlay: Path, folders: Mapping[st
         f"guest.mhz={mhz}",
         *(f"guest.{place}={folders[place]}" for place in PLACES),
     ]
+
+
+def emulated_command(boot: Path, image: Path, folders: Mapping[str, Path]) -> list[str]:
+    """Boots the guest in QEMU without KVM. `boot` is a folder with BOOT_FILES; what the guest writes to its disk is discarded."""
+    words = (
+        "root=/dev/vda",
+        "rw",
+        "rootflags=nobarrier",
+        "console=ttyS0",
+        *(f"guest.{place}={place}" for place in PLACES),
+    )
+    shared = (f"local,path={folders[place]},mount_tag={place},security_model=none,multidevs=remap" for place in PLACES)
+    return [
+        *("qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY),
+        *("-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"),
+        *("-kernel", str(boot / "kernel"), "-initrd", str(boot / "initrd"), "-append", " ".join(words)),
+        *("-drive", f"file={image},format=raw,if=virtio,snapshot=on"),
+        *(word for each in shared for word in ("-virtfs", each)),
+    ]
+
+
+def loaded_meanwhile(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """`before` with the modules of the kernel that came, which is no fault of a step, and their names."""
+    came = [line for line in after if line.startswith("module ") and line not in before]
+    return [*before, *came], [line.split()[1] for line in came]
 
 
 def verdict(steps: Iterable[Step], ended: Iterable[Ended], before: Iterable[str], after: Iterable[str]) -> list[str]:

@@ -40,9 +40,11 @@ from crashloop.cluster.local.prerequisites import (
     install_missing_tools,
 )
 from crashloop.cluster.ownership import ClusterStore, new_facts
+from crashloop.cluster.prerequisites import MIB, room_problem
 from crashloop.cluster.processes import signals_as_exit
 from crashloop.cluster.provider import Capability, ClusterRequest, Progress
 from crashloop.cluster.removal import reap
+from crashloop.errors import ClusterError
 from crashloop.settings import Settings, resolve_settings
 
 
@@ -192,9 +194,12 @@ class LocalProvider:
                 )
                 cluster.make_hub(plan)
             cluster.start(plan, request.nodes, progress)
-        except BaseException:
+        except BaseException as error:
+            full = room_problem(self._store.root, least=_ETCD_LOG) if isinstance(error, Exception) else None
             if cluster is not None:
                 cluster.down()
+            if full:
+                raise ClusterError(full) from error
             raise
         return cluster
 
@@ -237,6 +242,10 @@ class LocalProvider:
             feature_gates=request.feature_gates,
             shortcuts=request.shortcuts,
         )
+
+
+_ETCD_LOG = 64 * MIB
+"""What etcd takes at its start (SegmentSizeBytes of server/storage/wal in etcd): with less, the disk is why a start fails."""
 
 
 def programs_of(binaries: BinarySet, controllers: BinarySet) -> Programs:

@@ -70,6 +70,7 @@ class ClusterChannels:
                 self._follow_kubelet_log(node)
         if Capability.NODES_ON_HOST in cluster.capabilities:
             self._run_queues.add_nodes(cluster)
+            self._host.writes_to(Path(cluster.kubeconfig).parent)
         else:
             self._hear([node.name for node in cluster.nodes if node.name not in self._heartbeats], cluster.image)
 

@@ -22,8 +22,10 @@ import msgspec
 import psutil
 
 from crashloop.cluster.components import KUBELET, Components, ProcessRole
+from crashloop.cluster.prerequisites import room_problem
 from crashloop.cluster.processes import boot_id
 from crashloop.cluster.provider import ClusterInfo, Node
+from crashloop.errors import ClusterError
 from crashloop.history.event import Event, Kind
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event
 
@@ -91,11 +93,16 @@ def some_us(pressure: str) -> int:
 
 
 class HostChannel(Follower):
-    """Reports stalls, pressure and clocks of the host to every scenario."""
+    """Reports stalls, pressure and clocks of the host to every scenario, and ends the recording once the disk is full."""
 
     def __init__(self, sink: Sink) -> None:
         super().__init__("host")
         self._sink = sink
+        self._state: Path | None = None
+
+    def writes_to(self, state: Path) -> None:
+        """Where a cluster on this host writes: without room there nothing answers, and that is no fault of a kubelet."""
+        self._state = state
 
     def follow(self) -> None:
         heart = Heartbeat(time.monotonic_ns())
@@ -109,6 +116,8 @@ class HostChannel(Follower):
                 self._sink.everyone(recorder_event(Kind.STALL, due_utc_ns, {"stalled_ns": late_ns}))
             if time.monotonic_ns() - clocks.monotonic_ns < PRESSURE_NS - BEAT_NS // 2:
                 continue
+            if self._state is not None and (full := room_problem(self._state)):
+                raise ClusterError(full)
             before, clocks = clocks, read_clocks()
             before_us, stalled_us = stalled_us, _stalled_us()
             grown_us = {name: grown(before_us[name], us) for name, us in stalled_us.items()}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from crashloop.cluster.processes import (
@@ -42,6 +43,20 @@ with signals_as_exit():
 def starter(tmp_path: Path) -> Iterator[Starter]:
     yield Starter(tmp_path)
     kill_until_gone(lambda: marked_processes(tmp_path), describe="what the test has started")
+
+
+def test_a_process_lives_on_after_a_step_of_the_wall_clock_and_is_not_one_of_another_boot(
+    starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = starter.start(SLEEP, node="one", log=tmp_path / "log")
+    booted_s = psutil.boot_time()
+    monkeypatch.setattr("psutil._pslinux.boot_time", lambda: booted_s + 3600)
+    assert is_alive(daemon)
+    assert not is_alive(msgspec.structs.replace(daemon, boot="another"))
+    signal_daemon(msgspec.structs.replace(daemon, started=daemon.started + 1), signal.SIGKILL)
+    assert is_alive(daemon)
+    signal_daemon(daemon, signal.SIGKILL)
+    wait_gone(daemon, describe="sleep")
 
 
 def test_a_process_is_found_by_its_mark_and_so_is_what_it_starts(starter: Starter, tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """The heartbeat notices late beats and only those; clock readings show steps; pressure is read as the kernel writes it."""
 
+from pathlib import Path
+
 import pytest
 
-from crashloop.record.channels.host import BEAT_NS, LATE_NS, Clocks, Heartbeat, read_clocks, some_us
+from crashloop.errors import ClusterError
+from crashloop.record.channels.host import BEAT_NS, LATE_NS, Clocks, Heartbeat, HostChannel, read_clocks, some_us
+from suites.selftest.kit.node_sink import NodeSink
 
 MS = 1_000_000
 
@@ -59,3 +63,14 @@ def test_pressure_is_the_total_of_the_line_some() -> None:
         )
         == 356478719
     )
+
+
+def test_a_recording_ends_once_its_cluster_has_no_room_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NodeSink, "everyone", lambda *_: None)  # a stall of this host
+    monkeypatch.setattr("crashloop.record.channels.host.room_problem", lambda state: f"state folder {state}: full")
+    channel = HostChannel(NodeSink())
+    channel.writes_to(tmp_path)
+    with pytest.raises(ClusterError, match=f"state folder {tmp_path}: full"):
+        channel.follow()

@@ -10,6 +10,7 @@ import yaml
 from crashloop.errors import ClusterError
 from crashloop.spec.profile import node_name
 from tools.guest.__main__ import run_guest
+from tools.guest.build import CHECKOUT
 from tools.guest.inside import main
 from tools.guest.recipe import (
     FRAGMENT,
@@ -18,8 +19,10 @@ from tools.guest.recipe import (
     STEPS,
     Ended,
     apt_sources,
+    emulated_command,
     image_name,
     kernel_command,
+    loaded_meanwhile,
     mirror_of,
     verdict,
     without_spinning,
@@ -44,7 +47,7 @@ def test_a_step_that_fails_never_ran_or_did_not_end_is_a_fault() -> None:
 def test_what_a_busy_host_leaves_open_is_no_fault_of_a_step_with_durations() -> None:
     open_ended = [end._replace(exit_code=3) for end in PASSED]
     assert verdict(STEPS, open_ended, [], []) == [
-        f"{name}: exit code 3" for name in ("doctor", "up", "provider", "down")
+        f"{name}: exit code 3" for name in ("doctor", "up", "provider", "clock", "down")
     ]
 
 
@@ -74,6 +77,25 @@ def test_the_guest_mounts_every_folder_that_the_command_names(tmp_path: Path) ->
     command = kernel_command(tmp_path / "linux", tmp_path / "image", tmp_path / "disk", folders, mhz="2000.0")
     assert {f"guest.{place}={tmp_path / place}" for place in PLACES} <= set(command)
     assert f"ubd0={tmp_path / 'disk'},{tmp_path / 'image'}" in command
+
+
+def test_the_emulated_guest_shares_each_folder_by_the_name_that_it_mounts(tmp_path: Path) -> None:
+    folders = {place: tmp_path / place for place in PLACES}
+    command = emulated_command(tmp_path, tmp_path / "image", folders)
+    kernels = command[command.index("-append") + 1].split()
+    shared = [word for option, word in pairwise(command) if option == "-virtfs"]
+    for place in PLACES:
+        assert f"guest.{place}={place}" in kernels
+        assert any(each.startswith(f"local,path={tmp_path / place},mount_tag={place},") for each in shared)
+    assert command[command.index("-accel") + 1] == "tcg"
+    assert image_name(CHECKOUT, emulated=True) != image_name(CHECKOUT)
+
+
+def test_a_module_that_the_kernel_loads_is_no_fault_of_a_step_and_one_that_is_gone_is() -> None:
+    before, after = ["module ext4", "module 9p"], ["link lo", "module ext4", "module overlay"]
+    before, loaded = loaded_meanwhile(before, after)
+    assert loaded == ["overlay"]
+    assert verdict(STEPS, PASSED, before, after) == ["gone: module 9p", "left: link lo"]
 
 
 def test_another_python_requirement_makes_another_image_and_a_setting_of_a_tool_does_not(tmp_path: Path) -> None:

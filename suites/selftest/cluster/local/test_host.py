@@ -11,7 +11,7 @@ from crashloop.cluster.host_settings import mount_points_below
 from crashloop.cluster.local.cgroups import CgroupHost, detect
 from crashloop.cluster.local.kernel_modules import Support, file_system
 from crashloop.cluster.local.prerequisites import HostFacts, check_host, check_request, problems
-from crashloop.cluster.prerequisites import Inotify
+from crashloop.cluster.prerequisites import Inotify, room_problem
 from crashloop.cluster.provider import ClusterRequest, NodeRequest
 from crashloop.errors import PrerequisiteError, UsageError
 from crashloop.spec.profile import KubeletProfile
@@ -277,3 +277,11 @@ MOUNTINFO = r"""
 def test_only_mounts_at_or_below_a_folder_are_its_own() -> None:
     folder = Path("/var/lib/crashloop/clusters/a")
     assert mount_points_below(folder, MOUNTINFO) == [str(folder), f"{folder}/b c"]
+
+
+def test_a_state_folder_without_room_is_named_with_its_remedy_and_one_that_is_gone_is_none(tmp_path: Path) -> None:
+    assert room_problem(tmp_path) is None
+    said = room_problem(tmp_path, least=1 << 62) or ""
+    assert f"state folder {tmp_path}: no space left" in said
+    assert "CRASHLOOP_STATE_DIR" in said
+    assert room_problem(tmp_path / "gone", least=1 << 62) is None

@@ -12,15 +12,30 @@ from pathlib import Path
 import pytest
 
 EXAMINE = """
-import json
+import json, os
 from pathlib import Path
-from crashloop.cluster.local.prerequisites import host_facts, problems
-print(json.dumps(list(problems(host_facts(Path("state").absolute(), Path("cache").absolute()), nodes=1))))
+from msgspec.structs import replace
+from crashloop.doctor import examine
+from crashloop.settings import resolve_settings
+usual = resolve_settings()
+state, cache = (Path(os.environ.get(name, name)).absolute() for name in ("state", "cache"))
+rows = examine(replace(usual, paths=replace(usual.paths, state_dir=state, cache_dir=cache))).rows
+print(json.dumps([[row.name, row.advice] for row in rows if row.state == "fail"]))
 """
 FEW = Path("/sys/fs/cgroup/pids/crashloop-planted")
 """A cgroup of v1; on v2 who makes clusters leaves the cgroup that it is in."""
 MAY_NOT_RAISE = "exec setpriv --bounding-set=-sys_resource"
 CGROUPS = "awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts"
+NO_OVERLAY = (
+    "printf 'nodev\\ttmpfs\\n' >tmp/known; mount --bind tmp/known /proc/filesystems; "
+    "mkdir -p /lib/modules; mount -t tmpfs none /lib/modules"
+)
+NO_MODPROBE = "for each in $(readlink -e /usr/sbin/modprobe); do mount --bind /dev/null $each; done"
+HARDENED = (
+    "kernel/kptr_restrict=2 kernel/dmesg_restrict=1 kernel/unprivileged_bpf_disabled=1 kernel/yama/ptrace_scope=2 "
+    "kernel/perf_event_paranoid=3 kernel/sysrq=0 fs/protected_regular=2 fs/protected_fifos=2 fs/suid_dumpable=0 "
+    "vm/mmap_min_addr=65536 vm/swappiness=0 user/max_user_namespaces=0"
+)
 FAULTS = {
     "cgroups read-only": (
         f"for each in $({CGROUPS}); do mount -o remount,bind,ro $each; done",
@@ -97,6 +112,11 @@ FAULTS = {
         "disk",
         "1024 MiB are needed: see CRASHLOOP_STATE_DIR",
     ),
+    "a small /var": (
+        "mount -t tmpfs -o size=512m none tmp; export state=$PWD/tmp/lib/crashloop",
+        "disk",
+        "1024 MiB are needed: see CRASHLOOP_STATE_DIR",
+    ),
     "a state folder without room for files": (
         "mount -t tmpfs -o size=2g,nr_inodes=300 none state",
         "disk",
@@ -127,12 +147,8 @@ FAULTS = {
         "inotify",
         "`sysctl fs.inotify.max_user_instances=1024`",
     ),
-    "no overlayfs": (
-        "printf 'nodev\\ttmpfs\\n' >tmp/known; mount --bind tmp/known /proc/filesystems; "
-        "mkdir -p /lib/modules; mount -t tmpfs none /lib/modules",
-        "overlay",
-        "run `modprobe overlay`",
-    ),
+    "no overlayfs": (NO_OVERLAY, "overlay", "run `modprobe overlay`"),
+    "no overlayfs, no modprobe": (f"{NO_OVERLAY}; {NO_MODPROBE}", "overlay", "run `modprobe overlay`"),
 }
 HARMLESS = {
     "noexec state folder": "mount -t tmpfs -o noexec,nosuid,nodev,size=2g none state",
@@ -142,6 +158,30 @@ HARMLESS = {
     "limits that may be raised": "ulimit -Sn 64; ulimit -Sf 20000; ulimit -Sv 4000000; ulimit -St 60",
     "no home": "exec env -i",
     "no modprobe on PATH": "export PATH=/usr/bin:/bin",
+    "no modprobe": NO_MODPROBE,
+    "cgroups of systemd's mount options": f"for each in $({CGROUPS}); do mount -o remount,bind,nosuid,nodev,noexec $each; done",
+    "swap on": (
+        "printf 'Filename Type Size Used Priority\\n/dev/sda2 partition 8388604 0 -2\\n' >tmp/swaps; "
+        "mount --bind tmp/swaps /proc/swaps"
+    ),
+    "nftables alone": (
+        "printf '#!/bin/sh\\necho Protocol not supported >&2; exit 3\\n' >tmp/iptables; "
+        "chmod +x tmp/iptables; export PATH=$PWD/tmp:$PATH"
+    ),
+    "IPv6 off": "exec unshare --net sh -ec 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$@\"' sh",
+    "noexec /tmp": (
+        f"mount --rbind /tmp /tmp; mount --bind {sys.prefix} {sys.prefix}; "
+        "mount -o remount,bind,noexec,nosuid,nodev /tmp; mkdir tmp/own; "
+        "mount -t tmpfs -o size=2g none tmp/own; "
+        "export cache=tmp/own"
+    ),
+    "hardened sysctls": (
+        f"for each in {HARDENED}; do file=/proc/sys/${{each%=*}}; [ ! -e $file ] || "
+        "{ name=tmp/$(echo ${each%=*} | tr / .); echo ${each#*=} >$name; mount --bind $name $file; }; done"
+    ),
+    "systemd-resolved": (
+        "printf 'nameserver 127.0.0.53\\noptions edns0 trust-ad\\nsearch .\\n' >tmp/stub; mount --bind tmp/stub /etc/resolv.conf"
+    ),
     "no library to preload": "export LD_PRELOAD=/none/libx.so",
     "boot times of a namespace": "exec unshare --time --boottime 400000 --monotonic 300000 --fork",
     "one CPU": "exec taskset --cpu-list 0",
