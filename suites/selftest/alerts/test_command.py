@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
@@ -161,6 +162,22 @@ def test_a_field_that_the_operator_keeps_from_prometheus_is_no_fault(loop_at: An
     (tmp_path / "rules.yaml").write_text(json.dumps(found))
     (row,) = answer(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")["rows"]
     assert row["fired"] == 1
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_loops_that_are_evaluated_together_have_the_rows_of_each(tmp_path: Path, limit: int) -> None:
+    """Also where a group's limit of alerts is less than the loops."""
+    loops = [replace(crashing(9, mode=Mode.NATURAL), name=name) for name in ("first", "second")]
+    runs = [
+        str(simulated_run(tmp_path / each.name, profile(period), each).root)
+        for each, period in zip(loops, ("30s", "300s"), strict=True)
+    ]
+    rule = {"alert": "A", "expr": "increase(kube_pod_container_status_restarts_total[20m]) > 5", "for": "5m"}
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [{"name": "g", "limit": limit, "rules": [rule]}]}))
+    how = ("--phases", "2", "--for", "3h")
+    together = answer(str(tmp_path / "rules.yaml"), *runs, *how)["rows"]
+    assert together == [row for each in runs for row in answer(str(tmp_path / "rules.yaml"), each, *how)["rows"]]
+    assert [row["fired"] for row in together] == [2, 2]
 
 
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
