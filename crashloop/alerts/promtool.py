@@ -62,7 +62,7 @@ class Rules(msgspec.Struct, frozen=True):
                 "rules": [
                     {field: value for field, value in each.items() if field != "annotations"}
                     for each in group.get("rules") or ()
-                    if each.get("alert") in alerts or each.get("record") in read
+                    if _name(each.get("alert")) in alerts or _name(each.get("record")) in read
                 ],
             }
             for group in (read_yaml(self.text) or {}).get("groups") or ()
@@ -194,9 +194,14 @@ def _in_a_file(text: str) -> Iterator[Path]:
 def _by_name(rules: list[dict[str, Any]], kind: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for rule in rules:
-        if name := rule.get(kind):
+        if name := _name(rule.get(kind)):
             found[name] = f"{found.get(name, '')}\n{rule['expr']}"
     return found
+
+
+def _name(value: Any) -> str:
+    """Of a rule, as Prometheus reads what is a number or a word of YAML; empty for none."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 TEST_S = 1800.0

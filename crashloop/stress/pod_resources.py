@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 HUGE_PAGES = "hugepages-"
 """Prefix of resources; what follows is the size of a page."""
 _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
-_DIGITS = r"[0-9]+(\.[0-9]*)?|\.[0-9]+"
+_DIGITS = r"[0-9]{1,999}(\.[0-9]{0,999})?|\.[0-9]{1,999}"
 _QUANTITY = re.compile(rf"\+?(?P<number>{_DIGITS})(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{{1,3}})?")
 """k8s.io/apimachinery/pkg/api/resource, without those below 0."""
 

@@ -121,6 +121,26 @@ def objects_in(read: Iterable[Any]) -> Iterator[dict[str, Any]]:
             yield each
 
 
+_KINDS = {
+    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController", "List"), "v1"),
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
+    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
+}
+"""Of Kubernetes, with the API that has them. Groups of others have a dot, and may have kinds of the same names."""
+_FORMERLY = "extensions"
+"""The group that apps was before 1.16: its templates are the same."""
+
+
+def misspelt_kinds(read: Iterable[Any]) -> Iterator[str]:
+    """A sentence without its full stop per object that no API server knows, and that is called like one of Kubernetes."""
+    for each in (*read, *objects_in(read)):
+        given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
+        group = api.rpartition("/")[0]
+        kind = next((name for name in _KINDS if name.lower() == given.lower()), "")
+        if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
+            yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
+
+
 def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A pod spec without what a run decides itself, and a sentence for each such field."""
     kept = {name: value for name, value in spec.items() if name not in OF_THE_RUN or value is None}

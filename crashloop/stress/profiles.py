@@ -16,7 +16,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import COMPARED
 from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
-from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
+from crashloop.stress.pod_template import PodTemplate, faults_of, misspelt_kinds, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
 from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, documents, text_of
@@ -80,8 +80,10 @@ def load_stress_profile(
             for field in ("apiVersion", "kind"):
                 if any(isinstance(each, dict) and field not in each for each in found):
                     raise _faulty_file(path, f"{field} is missing; Kubernetes takes no object without it.")
+            for fault in misspelt_kinds(found):
+                raise _faulty_file(path, f"{fault}.")
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
-        elif pods or kubelet or chosen:
+        elif (pods or kubelet or chosen) and any(isinstance(each, dict) and "nodes" in each for each in found):
             raise _faulty_file(path, "--pods, --profile and #KIND/NAME are for a file with the pods themselves.")
         read = msgspec.convert(found[0] if len(found) == 1 else None, StressProfile)
     except Unreadable as error:

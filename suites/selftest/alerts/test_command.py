@@ -156,6 +156,13 @@ def test_a_pod_of_a_loop_has_an_owner_as_those_of_users_have(loop_at: Any, tmp_p
     assert found["rows"][0]["fired"] == 1
 
 
+def test_a_name_that_yaml_takes_for_a_number_or_a_word_is_text(loop_at: Any, tmp_path: Path) -> None:
+    rules = ", ".join(f"{{alert: {name}, expr: kube_pod_info}}" for name in ("404", "on", "~x"))
+    (tmp_path / "rules.yaml").write_text(f"groups: [{{name: 1, rules: [{rules}]}}]")
+    found = answer(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert [(each["alert"], each["fired"]) for each in found["rows"]] == [("404", 1), ("true", 1), ("~x", 1)]
+
+
 def test_a_field_that_the_operator_keeps_from_prometheus_is_no_fault(loop_at: Any, tmp_path: Path) -> None:
     group = {"name": "g", "partial_response_strategy": "warn", "rules": [{"alert": "A", "expr": "kube_pod_info"}]}
     found = {"kind": "PrometheusRule", "spec": {"groups": [group]}}

@@ -390,3 +390,8 @@ def test_what_the_api_server_takes_is_taken(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("value", ["100m", "1", "0.5", "64Mi", "1e3", "1E", "129M", 2, "+1", ".5"])
 def test_a_quantity_of_kubernetes_is_taken(value: object) -> None:
     assert list(faults_of(template(spec(resources={"limits": {"cpu": value}})))) == []
+
+
+def test_a_quantity_that_nobody_has_is_refused() -> None:
+    (found,) = faults({"resources": {"limits": {"cpu": "9" * 5000}}})
+    assert found.endswith("which is no quantity, such as 500m or 64Mi")
