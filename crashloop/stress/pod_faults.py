@@ -31,6 +31,11 @@ _FIELDS = re.compile(
 _LAST_PORT = 65_535
 
 
+def is_template(value: Any) -> bool:
+    """Whether a tool still has to put something in its place: Helm, OpenShift and shells, people, ko."""
+    return re.search(r"\{\{|\$|<.*>|^ko://", str(value)) is not None
+
+
 def invalid(spec: Json) -> Iterator[str]:
     """A sentence without its full stop per fault of a PodSpec, each with its path."""
     spec = _with_empty_items(spec)
@@ -250,7 +255,7 @@ def _toleration(toleration: Json) -> Iterator[str]:
 def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     image, rules = container.get("image"), container.get("restartPolicyRules") or ()
     if not image or not _IMAGE.fullmatch(image):
-        yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
+        yield f"image is {image!r}, which is no image{RENDER if is_template(image) else ''}"
     yield from invalid_resources(container.get("resources") or {})
     for name in ("livenessProbe", "startupProbe", "readinessProbe"):
         yield from _probe(container.get(name), name)

@@ -27,7 +27,7 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
-from crashloop.stress.pod_faults import RENDER, invalid
+from crashloop.stress.pod_faults import RENDER, invalid, is_template
 from crashloop.stress.pod_rules import invalid_annotations, invalid_labels
 from crashloop.words import in_words
 
@@ -42,6 +42,7 @@ _TAKEN = (
 )
 _OF_KNATIVE = ("containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds", "idleTimeoutSeconds")
 """Fields beside those of a PodSpec in a Service of serving.knative.dev, which its controller takes out."""
+_PORT_OF_KNATIVE = 8080
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
 
@@ -119,26 +120,6 @@ def objects_in(read: Iterable[Any]) -> Iterator[dict[str, Any]]:
             yield from objects_in(each["items"])
         elif isinstance(each, dict):
             yield each
-
-
-_KINDS = {
-    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController", "List"), "v1"),
-    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
-    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
-}
-"""Of Kubernetes, with the API that has them. Groups of others have a dot, and may have kinds of the same names."""
-_FORMERLY = "extensions"
-"""The group that apps was before 1.16: its templates are the same."""
-
-
-def misspelt_kinds(read: Iterable[Any]) -> Iterator[str]:
-    """A sentence without its full stop per object that no API server knows, and that is called like one of Kubernetes."""
-    for each in (*read, *objects_in(read)):
-        given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
-        group = api.rpartition("/")[0]
-        kind = next((name for name in _KINDS if name.lower() == given.lower()), "")
-        if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
-            yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
 
 
 def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -231,13 +212,25 @@ def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _named(pod: dict[str, Any]) -> dict[str, Any]:
-    """With the name that Knative gives a container without one (pkg/apis/serving/v1/revision_defaults.go)."""
-    listed = pod["spec"]["containers"]
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        return pod
-    names = [f"user-container-{number}" for number in range(len(listed))] if len(listed) > 1 else ["user-container"]
-    named = [{"name": name, **each} for name, each in zip(names, listed, strict=False)]
-    return {**pod, "spec": {**pod["spec"], "containers": named}}
+    """With what Knative gives a container: its name and the port of its probes (serving, revision_defaults.go, deploy.go)."""
+    spec = pod["spec"]
+    for field, name in (("containers", "user-container"), ("initContainers", "init-container")):
+        listed = spec.get(field)
+        if isinstance(listed, list) and all(isinstance(each, dict) for each in listed):
+            names = [f"{name}-{number}" for number in range(len(listed))] if len(listed) > 1 else [name]
+            named = [{"name": own, **_with_ports(each)} for own, each in zip(names, listed, strict=False)]
+            spec = {**spec, field: named}
+    return {**pod, "spec": spec}
+
+
+def _with_ports(container: dict[str, Any]) -> dict[str, Any]:
+    port = next((each.get("containerPort") for each in container.get("ports") or () if isinstance(each, dict)), None)
+    found = dict(container)
+    for name, probe in container.items():
+        for how in ("httpGet", "tcpSocket") if name.endswith("Probe") and isinstance(probe, dict) else ():
+            if isinstance(probe.get(how), dict):
+                found[name] = {**probe, how: {"port": port or _PORT_OF_KNATIVE} | probe[how]}
+    return found
 
 
 _AS_THEY_ARE = frozenset(
@@ -326,7 +319,7 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
         raise ValueError("its pod spec has no containers")
     wrong = next((each.name for each in read.all_containers if not LABEL.fullmatch(each.name)), None)
     if wrong is not None:
-        hint = RENDER if "{{" in wrong else ""
+        hint = RENDER if is_template(wrong) else ""
         raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
 

@@ -243,10 +243,30 @@ def test_a_container_of_knative_needs_no_name() -> None:
     service = {
         "apiVersion": "serving.knative.dev/v1",
         "kind": "Service",
-        "spec": {"template": {"spec": {"containers": [{"image": "app:1"}]}}},
+        "spec": {
+            "template": {"spec": {"containers": [{"image": "app:1"}], "initContainers": [{"image": "init:1"}, {}]}}
+        },
     }
     ((_, pod),) = pods_in(service)
     assert pod["spec"]["containers"] == [{"name": "user-container", "image": "app:1"}]
+    assert pod["spec"]["initContainers"] == [
+        {"name": "init-container-0", "image": "init:1"},
+        {"name": "init-container-1"},
+    ]
+
+
+@pytest.mark.parametrize(("ports", "port"), [([], 8080), ([{"containerPort": 80}], 80)])
+def test_a_probe_of_knative_needs_no_port(ports: list[Any], port: int) -> None:
+    container = {"image": "app:1", "ports": ports, "livenessProbe": {"httpGet": {"path": "/"}}}
+    service = {
+        "apiVersion": "serving.knative.dev/v1",
+        "kind": "Service",
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    ((_, pod),) = pods_in(service)
+    (named,) = pod["spec"]["containers"]
+    assert named["livenessProbe"] == {"httpGet": {"path": "/", "port": port}}
+    assert list(invalid(pod["spec"])) == []
 
 
 @pytest.mark.parametrize(
@@ -259,6 +279,9 @@ def test_a_container_of_knative_needs_no_name() -> None:
             "image is '{{ .Values.image }}:1', which is no image; render the template",
         ),
         ({"image": ""}, "image is '', which is no image"),
+        ({"image": "${REGISTRY}/app:1"}, "which is no image; render the template first"),
+        ({"image": "<your image>"}, "which is no image; render the template first"),
+        ({"image": "ko://example.com/cmd/app"}, "which is no image; render the template first"),
         ({"resources": {"limits": {"memory": "1 GB"}}}, "resources.limits.memory is '1 GB', which is no quantity"),
         ({"resources": {"requests": {"cpu": -1}}}, "resources.requests.cpu is -1, which is no quantity"),
         ({"livenessProbe": {"exec": {}, "periodSeconds": -1}}, "livenessProbe.periodSeconds is -1; 0 or more is valid"),
