@@ -28,14 +28,13 @@ from crashloop.spec.pod import (
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
 from crashloop.stress.pod_faults import RENDER, invalid, is_template
-from crashloop.stress.pod_rules import invalid_annotations, invalid_labels
+from crashloop.stress.pod_rules import NAMES, invalid_annotations, invalid_labels, is_of_system
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
 _OF_THE_CLASS = ("priorityClassName", "priority", "preemptionPolicy")
 """An API server takes them if it has the PriorityClass, and those beside its name if they are what the class has."""
-_OF_EVERY_CLUSTER = ("system-cluster-critical", "system-node-critical")
 _TAKEN = (
     "a Pod, or an object with a pod template, such as a Deployment, Job, CronJob, JobSet, RayCluster, or a PyTorchJob "
     "with restartPolicy; of another object, a pod that it made, as `kubectl get pod -o yaml` prints it"
@@ -129,7 +128,11 @@ def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     if not kept.get("restartPolicy", "Always"):
         del kept["restartPolicy"]  # an empty text is no value in Go
     of_class = kept.get("priorityClassName")
-    if isinstance(of_class, str) and of_class and of_class not in _OF_EVERY_CLUSTER:
+    if (
+        isinstance(of_class, str)
+        and NAMES["PodSpec.priorityClassName"].form.fullmatch(of_class)
+        and not is_of_system(of_class)
+    ):
         kept = {name: value for name, value in kept.items() if name not in _OF_THE_CLASS}
         said.append(
             f"spec.priorityClassName is left out, with what it decides: a cluster may have no class {of_class}."

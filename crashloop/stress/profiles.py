@@ -16,6 +16,7 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import COMPARED
 from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
+from crashloop.stress.pod_rules import invalid_class
 from crashloop.stress.pod_template import PodTemplate, faults_of, objects_in, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
 from crashloop.words import in_words
@@ -80,7 +81,7 @@ def load_stress_profile(
             for field in ("apiVersion", "kind"):
                 if any(isinstance(each, dict) and field not in each for each in found):
                     raise _faulty_file(path, f"{field} is missing; Kubernetes takes no object without it.")
-            for fault in _misspelt_kinds(found):
+            for fault in (*_misspelt_kinds(found), *_faulty_classes(found)):
                 raise _faulty_file(path, f"{fault}.")
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
         elif (pods or kubelet or chosen) and any(isinstance(each, dict) and "nodes" in each for each in found):
@@ -130,6 +131,12 @@ def _misspelt_kinds(read: list[Any]) -> Iterator[str]:
         kind = next((name for name in _KINDS if name.lower() == given.lower()), "")
         if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
             yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
+
+
+def _faulty_classes(read: list[Any]) -> Iterator[str]:
+    for each in objects_in(read):
+        if each.get("kind") == "PriorityClass":
+            yield from (f"PriorityClass: {fault}" for fault in invalid_class(each))
 
 
 def _profile_of(template: str, pods: int, kubelet: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.stress.pod_faults import invalid
-from crashloop.stress.pod_rules import invalid_annotations
+from crashloop.stress.pod_rules import invalid_annotations, invalid_class
 from crashloop.stress.pod_template import PodTemplate, faults_of, pods_in
 from suites.selftest.kit.own_pods import RULE, spec, template
 
@@ -62,6 +62,69 @@ def test_a_port_of_the_host_is_that_of_the_container_on_its_network() -> None:
     assert found == "spec.containers[0].ports[0].hostPort is 81; with hostNetwork, the containerPort 80 is valid"
 
 
+PORTS = [{"containerPort": 80, "hostPort": 80}]
+
+
+def init(**fields: Any) -> dict[str, Any]:
+    return {"initContainers": [{"name": "setup", "image": "setup:1", **fields}]}
+
+
+def cpu(**resources: Any) -> dict[str, Any]:
+    return {"resources": {kind: {"cpu": amount} for kind, amount in resources.items()}}
+
+
+@pytest.mark.parametrize(
+    ("container", "pod", "said"),
+    [
+        ({}, init(ports=[*PORTS, {"containerPort": 81, "hostPort": 80}]), "initContainers[0].ports[1].hostPort is 80 twice"),
+        ({"ports": [{"containerPort": 80}, {"containerPort": 80}]}, {"hostNetwork": True}, "ports[1].hostPort is 80 twice"),
+        ({}, init(resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]), "may have it if it is a sidecar"),
+        ({}, cpu(requests=1) | init(**cpu(requests=2)), "spec.resources.requests.cpu is 1; its containers have more"),
+        (cpu(requests="1"), cpu(requests=1) | init(restartPolicy="Always", **cpu(limits=1)), "cpu is 1; its containers"),
+    ],
+)  # fmt: skip
+def test_init_containers_and_sidecars_count_with_the_pod(container: dict[str, Any], pod: Any, said: str) -> None:
+    (found,) = faults(container, **pod)
+    assert found.startswith("spec.")
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("container", "pod"),
+    [
+        ({"ports": PORTS}, init(ports=PORTS)),
+        ({"ports": PORTS}, init(ports=PORTS, restartPolicy="Always")),
+        ({}, init(restartPolicy="Always", resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}])),
+        (cpu(requests="600m"), cpu(requests=1) | init(**cpu(requests="600m"))),
+        ({}, cpu(limits=1) | init(**cpu(limits=2, requests=1))),
+    ],
+)
+def test_init_containers_run_before_the_others(container: dict[str, Any], pod: dict[str, Any]) -> None:
+    assert faults(container, **pod) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"value": 10}, None),
+        ({"value": 2_000_000_000}, "value is 2000000000; a whole number up to 1000000000 is valid"),
+        ({"value": "high"}, "value is 'high'; a whole number up to 1000000000 is valid"),
+        ({"value": 1, "metadata": []}, None),
+        (
+            {"value": 1, "metadata": {"name": "system-mine"}},
+            "metadata.name is 'system-mine'; names that begin with system-",
+        ),
+        (
+            {"value": 1, "preemptionPolicy": "Maybe"},
+            "preemptionPolicy is 'Maybe'; valid are Never, PreemptLowerPriority",
+        ),
+    ],
+)
+def test_a_priority_class_is_one_that_a_cluster_can_have(fields: dict[str, Any], said: str | None) -> None:
+    found = list(invalid_class(fields))
+    assert [each.startswith(said or "none") for each in found] == [True] * (said is not None)
+
+
 def volume(**source: Any) -> dict[str, Any]:
     return {"volumes": [{"name": "v", **source}]}
 
@@ -95,6 +158,9 @@ def volume(**source: Any) -> dict[str, Any]:
         ({"securityContext": {"supplementalGroups": [-1]}}, "spec.securityContext.supplementalGroups[0] is -1; 0 to"),
         ({"tolerations": [{"key": "a b", "operator": "Exists"}]}, "spec.tolerations[0].key is 'a b'; up to 63 letters"),
         ({"resources": {"claims": [{"name": "x"}]}}, "spec.resources.claims is set; of a pod as a whole it is not valid"),
+        ({"priorityClassName": "system-mine"}, "of names that begin with system-, system-cluster-critical and"),
+        ({"priorityClassName": "My_Class"}, "spec.priorityClassName is 'My_Class'; lower-case letters, digits, dashes and dots"),
+        ({"securityContext": {"windowsOptions": {"hostProcess": True}}}, "hostProcess is true; the nodes of a load have Linux"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value)[:60],
 )  # fmt: skip

@@ -82,6 +82,10 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
             "{kind: List, apiVersion: v1, items: [{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: core/v1}]}]}",
             "it has a Pod of core/v1; Kubernetes has Pod, of v1.",
         ),
+        (
+            "kind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nvalue: x\n",
+            "PriorityClass: value is 'x'; a whole number up to",
+        ),
         ("kind: list\napiVersion: v1\nitems: []\n", "it has a list of v1; Kubernetes has List, of v1."),
         ("apiVersion: apps/v1\nspec: {}\n", "kind is missing; Kubernetes takes no object without it."),
         (
@@ -91,7 +95,18 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         ("", "it is empty.\nExpected a stress profile"),
         ("- a\n", "expected a mapping, not a list.\nExpected a stress profile"),
     ],
-    ids=["no-version", "other-case", "no-group", "in-lists", "list", "no-kind", "of-another-tool", "empty", "a-list"],
+    ids=[
+        "no-version",
+        "other-case",
+        "no-group",
+        "in-lists",
+        "a-class",
+        "list",
+        "no-kind",
+        "of-another-tool",
+        "empty",
+        "a-list",
+    ],
 )
 @pytest.mark.parametrize("options", [{}, {"pods": 3, "kubelet": "max-10s"}], ids=["alone", "with-options"])
 def test_what_is_neither_a_profile_nor_a_manifest_says_what_it_lacks(
