@@ -245,6 +245,7 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
             "a maximum of 2 s on Kubernetes 1.34.0: kubelets before 1.35 look every 10 to 15 s, however short the delay.",
         ),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
+        (("explain", "cap3"), "cap3: the catalogue has no such requirement.\nDid you mean CAP-3?"),
         (
             ("explain", "cap"),
             "cap: the catalogue has no such requirement.\n`crashloop list --topic CAP` shows that topic.",
