@@ -351,6 +351,13 @@ def test_a_name_that_no_file_can_have_is_wrong_usage(command: list[str]) -> None
     assert done.stderr.startswith("crashloop: File name too long: aaa")
 
 
+def test_a_folder_of_a_dump_that_its_reader_may_not_open_is_named(folder: Path) -> None:
+    closed = folder / "pods"
+    closed.mkdir(mode=0o000)
+    with as_nobody():
+        assert refusal("why", str(folder)) == f"{closed}: cannot be read (Permission denied)."
+
+
 @pytest.mark.parametrize("group", ["kind", "profile"])
 def test_a_group_without_its_command_says_what_is_missing(group: str) -> None:
     done = ended(group)
