@@ -75,6 +75,8 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
     for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get("hostUsers") is False else ():
         if spec.get(name):
             yield f"{name} is true; with hostUsers false it cannot be"
+    if spec.get("hostUsers") is False and any(each.get("volumeDevices") for each in spec.get("containers") or ()):
+        yield "hostUsers is false; its containers cannot have volumeDevices"
     whole = spec.get("resources") or {}
     yield from invalid_resources(whole)
     for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
@@ -116,8 +118,8 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
         yield f"priority is {priority}; what its class has is valid ({OF_CLASSES.get(name, f'up to {MOST_PRIORITY}')})"
     if is_of_system(name) and name not in OF_CLASSES:
         yield f"priorityClassName is {name!r}; of names that begin with system-, {' and '.join([*OF_CLASSES][1:])} are valid"
-    if spec.get("preemptionPolicy") == "Never" and name in OF_CLASSES:
-        yield "preemptionPolicy is Never; only its class decides that"
+    if spec.get("preemptionPolicy") in ("Never", "") and name in OF_CLASSES:
+        yield f"preemptionPolicy is {spec['preemptionPolicy'] or 'empty'}; only its class decides that"
     if spec.get("overhead") and not spec.get("runtimeClassName"):
         yield "overhead is set without a runtimeClassName, whose RuntimeClass decides it"
     if whole.get("claims"):

@@ -98,8 +98,12 @@ def beyond_the_pod(spec: Json) -> Iterator[str]:
         for name, value in (whole.get(kind) or {}).items():
             most, own = amount_of(value), [_amount(each, kind, name) for each in spec.get("containers") or ()]
             is_summed = kind == "requests" or name.startswith(HUGE_PAGES)
-            if most is not None and (_at_once(spec, kind, name) if is_summed else max(own, default=Fraction())) > most:
+            if most is None:
+                continue
+            if (_at_once(spec, kind, name) if is_summed else max(own, default=Fraction())) > most:
                 yield f"resources.{kind}.{name} is {value}; its containers have more"
+            elif name not in (whole.get("requests") or {}) and _at_once(spec, "requests", name) > most:
+                yield f"resources.limits.{name} is {value}; its containers request more, and the pod by default as much"
 
 
 def _amount(container: Json, kind: str, name: str) -> Fraction:

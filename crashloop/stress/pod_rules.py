@@ -327,10 +327,11 @@ def is_of_system(priority_class: str) -> bool:
 
 def invalid_class(given: Json) -> Iterator[str]:
     """A sentence without its full stop per fault of a PriorityClass (pkg/apis/scheduling/validation@v1.37.2)."""
-    about, value = given.get("metadata"), given.get("value", 0)
+    about, value, policy = given.get("metadata"), given.get("value") or 0, given.get("preemptionPolicy")
     name = str(about.get("name")) if isinstance(about, Mapping) else ""
-    if not isinstance(value, int) or (value > MOST_PRIORITY and not is_of_system(name)):
+    yield from _of_value(name, "PodSpec.priorityClassName", "metadata.name")
+    if type(value) is not int or given.get("value") is False or (value > MOST_PRIORITY and not is_of_system(name)):
         yield f"value is {value!r}; a whole number up to {MOST_PRIORITY} is valid"
     if is_of_system(name) and value != OF_CLASSES.get(name):
         yield f"metadata.name is {name!r}; names that begin with system- are Kubernetes' own"
-    yield from _of_value(given.get("preemptionPolicy"), "PodSpec.preemptionPolicy", "preemptionPolicy")
+    yield from _of_value(policy if policy != "" else "empty", "PodSpec.preemptionPolicy", "preemptionPolicy")

@@ -57,6 +57,12 @@ def test_a_fault_of_a_pod_has_its_path(pod: dict[str, Any], said: str) -> None:
     assert said in found
 
 
+def test_devices_are_for_pods_with_the_users_of_their_host() -> None:
+    claim = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
+    (found,) = faults({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, hostUsers=False, **claim)
+    assert found == "spec.hostUsers is false; its containers cannot have volumeDevices"
+
+
 def test_a_port_of_the_host_is_that_of_the_container_on_its_network() -> None:
     (found,) = faults({"ports": [{"containerPort": 80, "hostPort": 81}]}, hostNetwork=True)
     assert found == "spec.containers[0].ports[0].hostPort is 81; with hostNetwork, the containerPort 80 is valid"
@@ -80,6 +86,8 @@ def cpu(**resources: Any) -> dict[str, Any]:
         ({"ports": [{"containerPort": 80}, {"containerPort": 80}]}, {"hostNetwork": True}, "ports[1].hostPort is 80 twice"),
         ({}, init(resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]), "may have it if it is a sidecar"),
         ({}, cpu(requests=1) | init(**cpu(requests=2)), "spec.resources.requests.cpu is 1; its containers have more"),
+        ({}, cpu(limits=1) | init(**cpu(limits=2)), "spec.resources.limits.cpu is 1; its containers request more"),
+        (cpu(requests=2), cpu(limits=1), "spec.resources.limits.cpu is 1; its containers request more"),
         (cpu(requests="1"), cpu(requests=1) | init(restartPolicy="Always", **cpu(limits=1)), "cpu is 1; its containers"),
     ],
 )  # fmt: skip
@@ -110,6 +118,10 @@ def test_init_containers_run_before_the_others(container: dict[str, Any], pod: d
         ({"value": 2_000_000_000}, "value is 2000000000; a whole number up to 1000000000 is valid"),
         ({"value": "high"}, "value is 'high'; a whole number up to 1000000000 is valid"),
         ({"value": 1, "metadata": []}, None),
+        ({"value": None}, None),
+        ({"value": True}, "value is True; a whole number"),
+        ({"value": 1, "preemptionPolicy": ""}, "preemptionPolicy is 'empty'; valid are Never, PreemptLowerPriority"),
+        ({"value": 1, "metadata": {"name": "My_Class"}}, "metadata.name is 'My_Class'; lower-case letters"),
         (
             {"value": 1, "metadata": {"name": "system-mine"}},
             "metadata.name is 'system-mine'; names that begin with system-",
@@ -150,6 +162,7 @@ def volume(**source: Any) -> dict[str, Any]:
         ({"dnsConfig": {"nameservers": ["10.0.0.1"] * 4}}, "spec.dnsConfig.nameservers has more than 3"),
         ({"dnsConfig": {"searches": ["a"] * 33}}, "spec.dnsConfig.searches has more than 32"),
         ({"preemptionPolicy": "Never"}, "spec.preemptionPolicy is Never; only its class decides that"),
+        ({"preemptionPolicy": ""}, "spec.preemptionPolicy is empty; only its class decides that"),
         ({"hostNetwork": True, "securityContext": {"sysctls": [{"name": "net.a"}]}}, "with hostNetwork it is the host's"),
         ({"tolerations": [{"key": "a", "operator": "Gt", "value": "5"}]}, "operator is 'Gt'; valid are Equal, Exists"),
         ({"hostnameOverride": "a", "hostNetwork": True}, "spec.hostnameOverride is set; beside hostNetwork it is not valid"),
