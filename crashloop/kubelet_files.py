@@ -89,6 +89,9 @@ def configuration(text: str) -> Found:
     of_a_kubelet = next((each for each in read if isinstance(each, dict) and each.get("kind") == KIND), None)
     if of_a_kubelet is not None:
         raise Undecodable(f"apiVersion is {of_a_kubelet.get('apiVersion')!r}; a kubelet decodes {API_VERSION}")
+    for kind in (each.get("kind") for each in read if isinstance(each, dict) and each.get("apiVersion") == API_VERSION):
+        if str(kind or KIND).lower() == KIND.lower():
+            raise Undecodable(f"kind is {kind!r}; a kubelet decodes {KIND}")
     raise ValueError(_why_none(read))
 
 

@@ -35,6 +35,8 @@ MOST_OF_YAML = 16 * 1024 * 1024
 """Characters. YAML takes ten times as long as JSON: so many take some 6 s."""
 MOST_DEEP = 200
 """Levels of nesting; a CustomResourceDefinition has some 40."""
+MOST_DIGITS = 308
+"""Of a whole number; more no float surely holds."""
 SILENT_S = 30.0
 """How long a pipe may have a writer that writes nothing."""
 
@@ -165,9 +167,11 @@ _AsInGo.add_implicit_resolver(
 )
 
 
-def _whole(_: _AsInGo, node: Any) -> int:
-    """Prefixes of the base may be capitals, and that of base 8 is 0 or 0o."""
+def _whole(_: _AsInGo, node: Any) -> int | str:
+    """Prefixes of the base may be capitals, and that of base 8 is 0 or 0o. What is too large for a float stays text."""
     text = node.value.replace("_", "").lower().replace("0o", "0")
+    if len(text) > MOST_DIGITS:
+        return str(node.value)
     return int(text.replace("0", "0o", 1), 0) if re.fullmatch("[-+]?0[0-7]+", text) else int(text, 0)
 
 
@@ -271,7 +275,7 @@ def _no_collection() -> Iterator[None]:
 
 def _json_values(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Iterator[Any]:
     """The values of a text: one, or several objects as kubectl prints them one after the other. Raises ValueError."""
-    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_constant=_finite, parse_float=_finite)
+    decoder = json.JSONDecoder(object_pairs_hook=hook, parse_constant=_finite, parse_float=_finite, parse_int=_integer)
     if not text.lstrip().startswith("{"):
         yield decoder.decode(text)
         return
@@ -286,6 +290,13 @@ def _finite(word: str) -> float:
     if not math.isfinite(number := float(word)):
         raise ValueError(f"{word} is no number of JSON")
     return number
+
+
+def _integer(word: str) -> int:
+    """Likewise."""
+    if len(word) > MOST_DIGITS:
+        raise ValueError(f"{word[:9]}... is too long")
+    return int(word)
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -314,7 +325,9 @@ def _yaml_documents(text: str, loader: type[_AsInGo]) -> list[Any]:
         return list(yaml.load_all(text, Loader=loader))
     except Unreadable:
         raise
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except RecursionError as error:
+        raise Unreadable(f"it is nested deeper than {MOST_DEEP} levels") from error
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         is_at_end = mark is not None and mark.line >= text.rstrip().count("\n")

@@ -8,7 +8,7 @@ from statistics import mean
 import msgspec
 
 from crashloop.alerts.loops import FAMILIES, HEALTHY, CrashLoop, as_promtool, of_loop, of_rollouts
-from crashloop.alerts.promtool import BY_NAME, Evaluated, Fired, Rules, evaluated
+from crashloop.alerts.promtool import BY_NAME, Case, Evaluated, Fired, Rules, evaluated
 
 ALERTS_FORMAT = "crashloop.alerts/1"
 LABELS = {"job": "kube-state-metrics", "namespace": "default"}
@@ -113,9 +113,12 @@ def alerts_of(
     read = set[str]().union(*(reads[name] for name in known))
     families = FAMILIES if BY_NAME in read else FAMILIES & read
     cases = [
-        as_promtool(of_loop(loop, sampling.labels, at_s=sampling.moments(phase), order=_order(loop, phase)), families)
+        Case(
+            loop.scenario,
+            as_promtool(of_loop(loop, sampling.labels, at_s=moments, order=_order(loop, phase)), families),
+        )
         for loop in loops
-        for phase in range(sampling.phases)
+        for phase, moments in enumerate(map(sampling.moments, range(sampling.phases)))
     ]
     rollouts = of_rollouts(sampling.labels, at_s=sampling.moments(0), draw=Random(1))
     healthy = as_promtool(rollouts, families)

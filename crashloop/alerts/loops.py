@@ -194,8 +194,16 @@ OF_A_CONTAINER = (
     LAST_CODE,
     *(f"{_STATUS}{each}" for each in ("waiting", "running", "terminated", "ready", "terminated_reason")),
 )
-FAMILIES = frozenset((*OF_A_POD, *OF_A_CONTAINER, *(each.replace("pod_", "pod_init_") for each in OF_A_CONTAINER)))
+
+
+def _of_init(family: str) -> str:
+    return family.replace("pod_", "pod_init_")
+
+
+FAMILIES = frozenset((*OF_A_POD, *OF_A_CONTAINER, *map(_of_init, OF_A_CONTAINER)))
 """Those that are made of a recording. Others are about what no pod status says, or are times of day."""
+
+_COUNTERS = (RESTARTS, _of_init(RESTARTS))
 
 Labels = tuple[tuple[str, str], ...]
 Value = tuple[str, Labels, float]
@@ -248,21 +256,28 @@ def scraped(
     """What scrapes at these times find of a pod with these states, in order; before the first they find nothing."""
     begins = [each.at_s for each in states]
     series: Series = {}
+    stated: dict[int, list[tuple[tuple[str, Labels], float, bool]]] = {}  # by status: cycles repeat the same few
     for number, moment_s in enumerate(at_s):
         found = bisect_right(begins, moment_s) - 1
         if found < 0:
             continue
-        for name, labels, value in of_state(states[found], base, kinds, restarting=restarting, owner=owner):
-            values = series.setdefault((name, labels), [None] * len(at_s))
-            values[number] = value
+        state = states[found]
+        if (values := stated.get(id(state.status))) is None:
+            values = stated[id(state.status)] = [
+                ((name, labels), value, name in _COUNTERS and ("container", restarting) in labels)
+                for name, labels, value in _of_status(state.status, base, kinds, owner)
+            ]
+        for key, value, counts in values:
+            if key not in series:
+                series[key] = [None] * len(at_s)
+            series[key][number] = value + state.more if counts else value
     return series
 
 
-def of_state(
-    state: State, base: Mapping[str, str], kinds: Mapping[str, ContainerKind], *, restarting: str, owner: str
+def _of_status(
+    status: StatusReport, base: Mapping[str, str], kinds: Mapping[str, ContainerKind], owner: str
 ) -> Iterator[Value]:
-    """All values of a pod at a time."""
-    status = state.status
+    """All values of a pod with this status."""
     yield _value("kube_pod_info", 1, base)
     yield _value("kube_pod_owner", 1, base, owner_kind=owner)
     for phase in PHASES:
@@ -273,14 +288,14 @@ def of_state(
     for name, report in status.containers.items():
         kind = kinds.get(name)
         if kind in (ContainerKind.REGULAR, ContainerKind.INIT):  # kube-state-metrics states no ephemeral containers
-            for family, value, more in _of_container(report, state.more if name == restarting else 0):
-                named = family if kind is ContainerKind.REGULAR else family.replace("pod_", "pod_init_")
+            for family, value, more in _of_container(report):
+                named = family if kind is ContainerKind.REGULAR else _of_init(family)
                 yield _value(named, value, base, container=name, **more)
 
 
-def _of_container(report: ContainerReport, more: int) -> Iterator[tuple[str, float, dict[str, str]]]:
+def _of_container(report: ContainerReport) -> Iterator[tuple[str, float, dict[str, str]]]:
     state, last = report.state, report.last_state
-    yield RESTARTS, report.restart_count + more, {}
+    yield RESTARTS, report.restart_count, {}
     yield f"{_STATUS}ready", report.ready, {}
     for kind in ("waiting", "running", "terminated"):
         yield f"{_STATUS}{kind}", state.kind == kind, {}

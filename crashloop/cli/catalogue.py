@@ -1,6 +1,7 @@
 """Commands about the catalogue of requirements and the kubelet profiles: list, explain, check."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -61,10 +62,11 @@ def explain(
     catalogue = load_requirements()
     wanted = requirement.strip().upper()
     if wanted not in catalogue:
-        topic = any(each.partition("-")[0] == wanted for each in catalogue)
-        hint = (
-            f"`crashloop list --topic {wanted}` shows that topic." if topic else "`crashloop list` shows all of them."
-        )
+        hint = "`crashloop list` shows all of them."
+        if any(each.partition("-")[0] == wanted for each in catalogue):
+            hint = f"`crashloop list --topic {wanted}` shows that topic."
+        elif close := get_close_matches(wanted, catalogue, 1):
+            hint = f"Did you mean {close[0]}? {hint}"
         raise UsageError(f"{requirement}: the catalogue has no such requirement.\n{hint}")
     found = catalogue[wanted]
     if as_json:

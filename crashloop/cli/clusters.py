@@ -69,15 +69,16 @@ def up(
     version = KubernetesVersion.parse(
         kubernetes_version or version_in_tag(node_image) or resolve_settings().versions.kubernetes
     )
+    gates = parsed_gates(
+        file.gates_beside(feature_gate or ()), version, own_programs=bin_dir is not None or node_image is not None
+    )
     profiles = [load_profile(each).with_gates(file.feature_gates) for each in profile or DEFAULT_PROFILES]
     validate_for_cluster(profiles, version)
     request = ClusterRequest(
         name=name,
         kubernetes_version=str(version),
         nodes=tuple(NodeRequest(name=node_name(each.name), profile=each) for each in profiles),
-        feature_gates=parsed_gates(
-            file.gates_beside(feature_gate or ()), version, own_programs=bin_dir is not None or node_image is not None
-        ),
+        feature_gates=gates,
         kubelet_binary=None if kubelet_binary is None else str(kubelet_binary.absolute()),
         bin_dir=None if bin_dir is None else str(bin_dir.absolute()),
         node_image=node_image,

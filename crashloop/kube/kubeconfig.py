@@ -25,6 +25,8 @@ from crashloop.yaml_text import Unreadable, documents, text_of
 
 Entry = dict[str, Any]
 
+NAME_ANOTHER = "Name another with --kubeconfig."
+"""The remedy for a file that is not there, by commands."""
 DIRECT: Entry = {"name": "crashloop", "extension": {"proxy": "none"}}
 """An extension of a cluster that is reached without the environment's proxy."""
 
@@ -189,7 +191,7 @@ def _files(kubeconfig: str) -> list[Path]:
     """Of a list, files that are missing are left out, as kubectl does."""
     found = [path for path in _paths(kubeconfig) if path.exists()]
     if not found:
-        raise UsageError(f"kubeconfig {kubeconfig}: there is no such file.\nName another with --kubeconfig.")
+        raise UsageError(f"kubeconfig {kubeconfig}: there is no such file.\n{NAME_ANOTHER}")
     return found
 
 
@@ -202,7 +204,7 @@ def _document(path: Path) -> Entry:
     try:
         text = text_of(path)
     except Unreadable as error:
-        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\nName another with --kubeconfig.") from error
+        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\n{NAME_ANOTHER}") from error
     try:
         document = next(iter(documents(text)), None)
     except Unreadable as error:

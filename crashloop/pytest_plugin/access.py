@@ -15,13 +15,16 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import pytest
 
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError, missing
-from crashloop.kube.kubeconfig import default_kubeconfig
+from crashloop.kube.kubeconfig import NAME_ANOTHER, default_kubeconfig
 from crashloop.kube.objects import SUBDOMAIN
 from crashloop.model.config import Curve
 from crashloop.spec.pod import LABEL
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+_ANOTHER = "Set KUBECONFIG, name one with --k8s-kubeconfig of pytest-kubernetes, or give the fixture a cluster."
 
 
 def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
@@ -33,6 +36,7 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except CrashloopError as error:
+            error.args = (str(error).replace(NAME_ANOTHER, _ANOTHER), *error.args[1:])
             raise error.with_traceback(None) from None
         except ModuleNotFoundError as error:
             raise PrerequisiteError(missing(error, needed_by="this fixture")) from None
@@ -166,10 +170,7 @@ def access_of(request: pytest.FixtureRequest, cluster: ClusterLike | None, conte
     chosen = _default(request) if cluster is None else cluster
     if isinstance(chosen, str | Path):
         if not any(Path(each).expanduser().exists() for each in str(chosen).split(os.pathsep)):
-            raise UsageError(
-                f"kubeconfig {chosen}: there is no such file.\n"
-                "Set KUBECONFIG, name one with --k8s-kubeconfig of pytest-kubernetes, or give the fixture a cluster."
-            )
+            raise UsageError(f"kubeconfig {chosen}: there is no such file.\n{_ANOTHER}")
         return Access(str(chosen), context)
     if not (hasattr(chosen, "kubeconfig") or hasattr(chosen, "kubeconfig_path")):
         raise UsageError(

@@ -6,7 +6,7 @@ The tests of a scenario can be spread over processes; the others read what the f
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from crashloop.checks.everywhere import judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.checks.judgement import ComparisonInput, JudgementInput, Question
+from crashloop.cluster.provider import Capability
 from crashloop.deviations import load_deviations
 from crashloop.errors import ClusterError
 from crashloop.history.recording import Recording
@@ -29,7 +30,7 @@ from crashloop.restarts.case import Memo
 from crashloop.rundir import RecorderState, RunDir
 from crashloop.spec.plan import Judgement, Plan, Skip
 from crashloop.spec.profile import KubeletProfile
-from crashloop.spec.requirement import Deviation
+from crashloop.spec.requirement import Deviation, Requirement
 from crashloop.spec.scenario import Scenario
 from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome, Verdict
@@ -156,23 +157,44 @@ def judge_scenario(run: RunDir, plan: Plan, name: str, *, deviations: Sequence[D
         verdicts=tuple(
             _verdict(plan, judgement, histories, excuses) for judgement in plan.judgements if judgement.scenario == name
         ),
-        everywhere=tuple(_everywhere(plan, histories[0], excuses)) if histories[0].scenario == name else (),
+        everywhere=tuple(_everywhere(plan, histories[0], excuses, _catalogue(run)))
+        if histories[0].scenario == name
+        else (),
     )
 
 
 def judge_recorded(plan: Plan, scenario: str, recording: Recording) -> tuple[Verdict, ...]:
     """The verdicts that hold for every pod, on a recording in the place of a scenario's own; nothing is excused."""
-    return tuple(_everywhere(plan, _History(scenario, recording, Memo()), ()))
+    return tuple(_everywhere(plan, _History(scenario, recording, Memo()), (), load_requirements()))
 
 
-def _everywhere(plan: Plan, history: _History, excuses: Sequence[Deviation]) -> Iterator[Verdict]:
+class _Facts(msgspec.Struct, frozen=True):
+    """Of cluster.json."""
+
+    capabilities: frozenset[str] = frozenset()
+
+
+def _catalogue(run: RunDir) -> Mapping[str, Requirement]:
+    """Those that the run's cluster has evidence of: not every provider reads the runtime's events. All if its facts are gone."""
+    try:
+        capabilities = msgspec.json.decode(run.cluster_json.read_bytes(), type=_Facts).capabilities
+    except (OSError, msgspec.MsgspecError):
+        capabilities = frozenset()
+    if not capabilities or Capability.RUNTIME_EVENTS in capabilities:
+        return load_requirements()
+    return {name: each for name, each in load_requirements().items() if Capability.RUNTIME_EVENTS not in each.needs}
+
+
+def _everywhere(
+    plan: Plan, history: _History, excuses: Sequence[Deviation], catalogue: Mapping[str, Requirement]
+) -> Iterator[Verdict]:
     """The verdicts of the requirements that hold for every pod, if this is one that was recorded."""
     judgement = next((each for each in plan.judgements if history.scenario in each.histories), None)
     if judgement is None or isinstance(history.recorded, Finding):
         return
     question = _input(plan, judgement.requirement, history)
     if not isinstance(question, str) and question.scenario.pod_spec is not None:
-        yield from judge_everywhere(load_requirements(), question, excuses)
+        yield from judge_everywhere(catalogue, question, excuses)
 
 
 def skipped(skip: Skip) -> Verdict:

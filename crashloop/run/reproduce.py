@@ -5,8 +5,10 @@ makes the objects, does to them what the recorder did (`kubectl_script`), and pr
 journals, which are their logs, beside the documented ones.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -83,6 +85,31 @@ def reproducer(results: Results, plan: Plan, requirement: str) -> Files:
         ) from error
 
 
+_WORD = re.compile(r"[\w./:=@%+,*-]*")
+"""What a shell takes for one word, and a file name or a comment for what it is."""
+
+
+def _check_words(case: _Case, scenario: Scenario) -> None:
+    """Raise ValueError for what no run writes: a script of a run directory from elsewhere runs nothing that hides in a name."""
+    plan = case.plan
+    names = [case.verdict.scenario.replace(" ", ""), plan.kubernetes_version, *scenario.profiles]
+    given = [names, plan.gates_for(scenario), [*map(plan.profile, scenario.profiles)], scenario]
+    for text in _texts(msgspec.to_builtins(given)):
+        if not _WORD.fullmatch(text) or ".." in text.split("/"):
+            raise ValueError(f"{printable(text)!r} is no name")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield name
+            yield from _texts(each) if name != "description" else ()
+    elif isinstance(value, list | tuple):
+        yield from chain.from_iterable(map(_texts, value))
+
+
 def _scenario_of(plan: Plan, verdict: Verdict) -> Scenario:
     """The one that the first finding is about."""
     named = (*(each.scenario for each in verdict.grounds), *plan.histories_of(verdict.scenario))
@@ -112,6 +139,7 @@ def files_of(scenario: Scenario, case: _Case) -> Files:
     """The files of any scenario. Raises UsageError for a text, which no cluster shows."""
     for kind, write in KINDS.items():
         if isinstance(scenario, kind):
+            _check_words(case, scenario)
             return write(scenario, case)
     raise UsageError(f"{case.verdict.requirement}: it is about sums in a text, and no cluster shows them.")
 

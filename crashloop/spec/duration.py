@@ -77,9 +77,10 @@ def _quoted(text: str) -> str:
 
 
 def _term_ns(term: re.Match[str]) -> int:
-    unit_ns, fraction = _UNITS_NS[term["unit"]], term["fraction"] or ""
+    """Of digits beyond the largest duration as many count as make it too long; Go drops those of a fraction too."""
+    unit_ns, fraction = _UNITS_NS[term["unit"]], (term["fraction"] or "")[:18]
     fraction_ns: int = int(fraction or 0) * unit_ns // 10 ** len(fraction)
-    return int(term["whole"] or 0) * unit_ns + fraction_ns
+    return int(term["whole"].lstrip("0")[:20] or 0) * unit_ns + fraction_ns
 
 
 def whole_milliseconds(duration_ns: int) -> int:

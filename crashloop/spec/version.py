@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from crashloop.errors import UsageError
 from crashloop.yaml_text import read_yaml
 
-_VERSION = re.compile(r"v?(?P<major>\d+)\.(?P<minor>\d+)(?:\.(?P<patch>\d+))?(?:[-+].*)?", re.ASCII)
+_VERSION = re.compile(r"v?(?P<major>\d{1,9})\.(?P<minor>\d{1,9})(?:\.(?P<patch>\d{1,9}))?(?:[-+].*)?", re.ASCII)
 
 
 class KubernetesVersion(NamedTuple):

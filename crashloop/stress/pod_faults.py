@@ -5,13 +5,12 @@ Source: pkg/apis/core/validation/validation.go@v1.37.1; github.com/distribution/
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from crashloop.model.api_server import MAX_RULES, MAX_VALUES
 from crashloop.spec.pod import LABEL_KEY, LABEL_VALUE
-from crashloop.stress.pod_resources import HUGE_PAGES, amount_of, invalid_resources
-from crashloop.stress.pod_rules import NAMES, broken_rules
+from crashloop.stress.pod_resources import HUGE_PAGES, amount_of, beyond_the_pod, invalid_resources
+from crashloop.stress.pod_rules import MOST_PRIORITY, NAMES, OF_CLASSES, broken_rules, is_of_system
 
 Json = Mapping[str, Any]
 RENDER = "; render the template first"
@@ -29,6 +28,11 @@ _FIELDS = re.compile(
 )
 """Of a pod, those that a variable may have."""
 _LAST_PORT = 65_535
+
+
+def is_template(value: Any) -> bool:
+    """Whether a tool still has to put something in its place: Helm, OpenShift and shells, people, ko."""
+    return re.search(r"\{\{|\$|<.*>|^ko://", str(value)) is not None
 
 
 def invalid(spec: Json) -> Iterator[str]:
@@ -71,27 +75,34 @@ def _of_the_pod(spec: Json) -> Iterator[str]:
     for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get("hostUsers") is False else ():
         if spec.get(name):
             yield f"{name} is true; with hostUsers false it cannot be"
+    if spec.get("hostUsers") is False and any(each.get("volumeDevices") for each in spec.get("containers") or ()):
+        yield "hostUsers is false; its containers cannot have volumeDevices"
     whole = spec.get("resources") or {}
     yield from invalid_resources(whole)
     for name in {**(whole.get("limits") or {}), **(whole.get("requests") or {})}:
         if name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
             yield f"resources has {name}; of a pod as a whole, cpu, memory and hugepages are valid"
     yield from _together(spec, whole)
+    yield from _ports_of_host(spec, "containers", spec.get("containers") or ())
+    for number, each in enumerate(spec.get("initContainers") or ()):  # they run one after the other
+        yield from _ports_of_host(spec, "initContainers", [{}] * number + [each])
+
+
+def _ports_of_host(spec: Json, field: str, containers: Sequence[Json]) -> Iterator[str]:
+    """On its host's network each port is one of the host."""
     taken: set[Any] = set()
-    for number, container in enumerate(spec.get("containers") or ()):
+    for number, container in enumerate(containers):
         for place, port in enumerate(container.get("ports") or ()):
-            path, outside = f"containers[{number}].ports[{place}].hostPort", port.get("hostPort")
-            if outside and spec.get("hostNetwork") and outside != port.get("containerPort"):
-                yield f"{path} is {outside}; with hostNetwork, the containerPort {port.get('containerPort')} is valid"
+            path, inside = f"{field}[{number}].ports[{place}].hostPort", port.get("containerPort")
+            outside = port.get("hostPort") or (inside if spec.get("hostNetwork") else None)
+            if outside != inside and spec.get("hostNetwork") and field == "containers":
+                yield f"{path} is {outside}; with hostNetwork, the containerPort {inside} is valid"
             key = (outside, port.get("protocol") or "TCP", port.get("hostIP") or "")
             if outside and key in taken:
                 yield f"{path} is {outside} twice"
             taken.add(key)
 
 
-_OF_CLASSES = {"": 0, "system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""The priorities of classes that every cluster has; other classes have up to 1,000,000,000."""
-_MOST_PRIORITY = 1_000_000_000
 _MOST_OF_DNS = {"nameservers": 3, "searches": 32}
 _OF_HOST = {
     "hostNetwork": re.compile(r"net[./].+"),
@@ -103,10 +114,12 @@ _OF_HOST = {
 def _together(spec: Json, whole: Json) -> Iterator[str]:
     """Fields of a pod beside each other. `whole`: its resources as a whole."""
     priority, name = spec.get("priority"), spec.get("priorityClassName") or ""
-    if priority is not None and priority != _OF_CLASSES.get(name, min(priority, _MOST_PRIORITY)):
-        yield f"priority is {priority}; what its class has is valid ({_OF_CLASSES.get(name, f'up to {_MOST_PRIORITY}')})"
-    if spec.get("preemptionPolicy") == "Never" and name in _OF_CLASSES:
-        yield "preemptionPolicy is Never; only its class decides that"
+    if priority is not None and priority != OF_CLASSES.get(name, min(priority, MOST_PRIORITY)):
+        yield f"priority is {priority}; what its class has is valid ({OF_CLASSES.get(name, f'up to {MOST_PRIORITY}')})"
+    if is_of_system(name) and name not in OF_CLASSES:
+        yield f"priorityClassName is {name!r}; of names that begin with system-, {' and '.join([*OF_CLASSES][1:])} are valid"
+    if spec.get("preemptionPolicy") in ("Never", "") and name in OF_CLASSES:
+        yield f"preemptionPolicy is {spec['preemptionPolicy'] or 'empty'}; only its class decides that"
     if spec.get("overhead") and not spec.get("runtimeClassName"):
         yield "overhead is set without a runtimeClassName, whose RuntimeClass decides it"
     if whole.get("claims"):
@@ -127,13 +140,7 @@ def _together(spec: Json, whole: Json) -> Iterator[str]:
         for field, names in _OF_HOST.items():
             if spec.get(field) and names.fullmatch(each.get("name") or ""):
                 yield f"securityContext.sysctls[{number}].name is {each['name']!r}; with {field} it is the host's"
-    of_containers = [each.get("resources") or {} for each in spec.get("containers") or ()]
-    for kind, add in (("limits", max), ("requests", sum)):
-        for name, value in (whole.get(kind) or {}).items():
-            parts = [amount_of((each.get(kind) or {}).get(name) or 0) or Fraction() for each in of_containers]
-            whole_of_it = amount_of(value)
-            if whole_of_it is not None and parts and add(parts) > whole_of_it:
-                yield f"resources.{kind}.{name} is {value}; its containers have more"
+    yield from beyond_the_pod(spec)
 
 
 _WITH_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
@@ -172,6 +179,9 @@ def _beside(container: Json, spec: Json, claims: set[Any], *, runs_once: bool) -
     for number, claim in enumerate((container.get("resources") or {}).get("claims") or ()):
         if claim.get("name") not in claims:
             yield f"resources.claims[{number}].name is {claim.get('name')!r}; spec.resourceClaims has no such claim"
+    for number, each in enumerate(container.get("resizePolicy") or ()) if runs_once else ():
+        if each.get("restartPolicy") == "RestartContainer":
+            yield f"resizePolicy[{number}].restartPolicy is RestartContainer; an init container may have it if it is a sidecar"
     for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe") if runs_once else ():
         if container.get(field) is not None:
             yield f"{field} is set; an init container may have it if its restartPolicy is Always"
@@ -202,8 +212,11 @@ def _user(container: Json, spec: Json) -> Iterator[str]:
 
 def _of_windows(owner: Json, spec: Json) -> Iterator[str]:
     """Of a pod or a container: options for another system than the one that the pod names."""
-    if (spec.get("os") or {}).get("name") and (owner.get("securityContext") or {}).get("windowsOptions") is not None:
+    options = (owner.get("securityContext") or {}).get("windowsOptions")
+    if (spec.get("os") or {}).get("name") and options is not None:
         yield "securityContext.windowsOptions is set; with spec.os.name linux it is not valid"
+    elif (options or {}).get("hostProcess"):
+        yield "securityContext.windowsOptions.hostProcess is true; the nodes of a load have Linux"
 
 
 def _security(context: Json) -> Iterator[str]:
@@ -250,7 +263,7 @@ def _toleration(toleration: Json) -> Iterator[str]:
 def _invalid_in(container: Json, volumes: Mapping[Any, Json]) -> Iterator[str]:
     image, rules = container.get("image"), container.get("restartPolicyRules") or ()
     if not image or not _IMAGE.fullmatch(image):
-        yield f"image is {image!r}, which is no image{RENDER if '{{' in str(image) else ''}"
+        yield f"image is {image!r}, which is no image{RENDER if is_template(image) else ''}"
     yield from invalid_resources(container.get("resources") or {})
     for name in ("livenessProbe", "startupProbe", "readinessProbe"):
         yield from _probe(container.get(name), name)

@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 HUGE_PAGES = "hugepages-"
 """Prefix of resources; what follows is the size of a page."""
 _OF_KUBERNETES = ("cpu", "memory", "ephemeral-storage")
-_DIGITS = r"[0-9]+(\.[0-9]*)?|\.[0-9]+"
+_DIGITS = r"[0-9]{1,999}(\.[0-9]{0,999})?|\.[0-9]{1,999}"
 _QUANTITY = re.compile(rf"\+?(?P<number>{_DIGITS})(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{{1,3}})?")
 """k8s.io/apimachinery/pkg/api/resource, without those below 0."""
 
@@ -89,3 +89,35 @@ def invalid_divisor(given: Json, path: str) -> Iterator[str]:
     has_exponent = re.search("[eE][+-]?[0-9]", divisor) is not None and not of_what.endswith(".cpu")
     if amount != 0 and (has_exponent or amount not in valid):
         yield f"{path}.divisor is {given['divisor']!r}; of {of_what}, {said}"
+
+
+def beyond_the_pod(spec: Json) -> Iterator[str]:
+    """What the containers have and the pod as a whole has not (validatePodResourceConsistency; component-helpers/resource)."""
+    whole = spec.get("resources") or {}
+    for kind in ("limits", "requests"):
+        for name, value in (whole.get(kind) or {}).items():
+            most, own = amount_of(value), [_amount(each, kind, name) for each in spec.get("containers") or ()]
+            is_summed = kind == "requests" or name.startswith(HUGE_PAGES)
+            if most is None:
+                continue
+            if (_at_once(spec, kind, name) if is_summed else max(own, default=Fraction())) > most:
+                yield f"resources.{kind}.{name} is {value}; its containers have more"
+            elif name not in (whole.get("requests") or {}) and _at_once(spec, "requests", name) > most:
+                yield f"resources.limits.{name} is {value}; its containers request more, and the pod by default as much"
+
+
+def _amount(container: Json, kind: str, name: str) -> Fraction:
+    """Of a container that requests nothing, its limit."""
+    given = container.get("resources") or {}
+    value = (given.get(kind) or {}).get(name)
+    return amount_of(((given.get("limits") or {}).get(name) if value is None else value) or 0) or Fraction()
+
+
+def _at_once(spec: Json, kind: str, name: str) -> Fraction:
+    """The most that containers have side by side: each init container runs beside the sidecars before it."""
+    sidecars = most = Fraction()
+    for each in spec.get("initContainers") or ():
+        amount = _amount(each, kind, name)
+        most = max(most, sidecars + amount)
+        sidecars += amount if each.get("restartPolicy") == "Always" else 0
+    return max(most, sidecars + sum(_amount(each, kind, name) for each in spec.get("containers") or ()))

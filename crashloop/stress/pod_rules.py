@@ -164,7 +164,10 @@ _SIGNALS = (
 NAMES: Mapping[str, Name] = {
     **dict.fromkeys(("PodSpec.hostname", "PodSpec.subdomain", "PodResourceClaim.name", "Volume.name"), _LABEL),
     **dict.fromkeys(("ConfigMapKeySelector.name", "SecretKeySelector.name", "PodSpec.serviceAccountName"), _SUBDOMAIN),
-    **dict.fromkeys(("PodSpec.runtimeClassName", "PodSpec.hostnameOverride", "HostAlias.hostnames"), _SUBDOMAIN),
+    **dict.fromkeys(
+        ("PodSpec.priorityClassName", "PodSpec.runtimeClassName", "PodSpec.hostnameOverride", "HostAlias.hostnames"),
+        _SUBDOMAIN,
+    ),
     **dict.fromkeys(("ConfigMapEnvSource.name", "SecretEnvSource.name", "CSIVolumeSource.driver"), _SUBDOMAIN),
     **dict.fromkeys(("ConfigMapKeySelector.key", "SecretKeySelector.key"), _KEY),
     **dict.fromkeys(("KeyToPath.path", "DownwardAPIVolumeFile.path", "ServiceAccountTokenProjection.path"), _INSIDE),
@@ -310,3 +313,25 @@ def invalid_labels(labels: Mapping[str, str]) -> Iterator[str]:
     for key, value in labels.items():
         if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
             yield f"metadata.labels has {key!r}: {value!r}, which is no label: up to 63 letters, digits, -, _ and dots"
+
+
+OF_CLASSES = {"": 0, "system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The priorities of classes that every cluster has; other classes have up to 1,000,000,000."""
+MOST_PRIORITY = 1_000_000_000
+
+
+def is_of_system(priority_class: str) -> bool:
+    """By its name, which no other class can have."""
+    return priority_class.startswith("system-")
+
+
+def invalid_class(given: Json) -> Iterator[str]:
+    """A sentence without its full stop per fault of a PriorityClass (pkg/apis/scheduling/validation@v1.37.2)."""
+    about, value, policy = given.get("metadata"), given.get("value") or 0, given.get("preemptionPolicy")
+    name = str(about.get("name")) if isinstance(about, Mapping) else ""
+    yield from _of_value(name, "PodSpec.priorityClassName", "metadata.name")
+    if type(value) is not int or given.get("value") is False or (value > MOST_PRIORITY and not is_of_system(name)):
+        yield f"value is {value!r}; a whole number up to {MOST_PRIORITY} is valid"
+    if is_of_system(name) and value != OF_CLASSES.get(name):
+        yield f"metadata.name is {name!r}; names that begin with system- are Kubernetes' own"
+    yield from _of_value(policy if policy != "" else "empty", "PodSpec.preemptionPolicy", "preemptionPolicy")

@@ -27,21 +27,21 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import THEIRS
 from crashloop.spec.version import RELEASES
-from crashloop.stress.pod_faults import RENDER, invalid
-from crashloop.stress.pod_rules import invalid_annotations, invalid_labels
+from crashloop.stress.pod_faults import RENDER, invalid, is_template
+from crashloop.stress.pod_rules import NAMES, invalid_annotations, invalid_labels, is_of_system
 from crashloop.words import in_words
 
 OF_THE_RUN = ("nodeName", "nodeSelector", "affinity", "activeDeadlineSeconds", "schedulingGates")
 """Fields of a pod spec that place a pod or end it, which the run does itself."""
 _OF_THE_CLASS = ("priorityClassName", "priority", "preemptionPolicy")
 """An API server takes them if it has the PriorityClass, and those beside its name if they are what the class has."""
-_OF_EVERY_CLUSTER = ("system-cluster-critical", "system-node-critical")
 _TAKEN = (
     "a Pod, or an object with a pod template, such as a Deployment, Job, CronJob, JobSet, RayCluster, or a PyTorchJob "
     "with restartPolicy; of another object, a pod that it made, as `kubectl get pod -o yaml` prints it"
 )
 _OF_KNATIVE = ("containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds", "idleTimeoutSeconds")
 """Fields beside those of a PodSpec in a Service of serving.knative.dev, which its controller takes out."""
+_PORT_OF_KNATIVE = 8080
 _STATELESS = frozenset({"secret", "configMap", "downwardAPI", "emptyDir", "projected"})
 """Volumes of a stateless pod (kubernetes/community, sig-scalability/slos/pod_startup_latency.md)."""
 
@@ -128,7 +128,11 @@ def _as_run(spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     if not kept.get("restartPolicy", "Always"):
         del kept["restartPolicy"]  # an empty text is no value in Go
     of_class = kept.get("priorityClassName")
-    if isinstance(of_class, str) and of_class and of_class not in _OF_EVERY_CLUSTER:
+    if (
+        isinstance(of_class, str)
+        and NAMES["PodSpec.priorityClassName"].form.fullmatch(of_class)
+        and not is_of_system(of_class)
+    ):
         kept = {name: value for name, value in kept.items() if name not in _OF_THE_CLASS}
         said.append(
             f"spec.priorityClassName is left out, with what it decides: a cluster may have no class {of_class}."
@@ -211,13 +215,25 @@ def pods_in(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _named(pod: dict[str, Any]) -> dict[str, Any]:
-    """With the name that Knative gives a container without one (pkg/apis/serving/v1/revision_defaults.go)."""
-    listed = pod["spec"]["containers"]
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        return pod
-    names = [f"user-container-{number}" for number in range(len(listed))] if len(listed) > 1 else ["user-container"]
-    named = [{"name": name, **each} for name, each in zip(names, listed, strict=False)]
-    return {**pod, "spec": {**pod["spec"], "containers": named}}
+    """With what Knative gives a container: its name and the port of its probes (serving, revision_defaults.go, deploy.go)."""
+    spec = pod["spec"]
+    for field, name in (("containers", "user-container"), ("initContainers", "init-container")):
+        listed = spec.get(field)
+        if isinstance(listed, list) and all(isinstance(each, dict) for each in listed):
+            names = [f"{name}-{number}" for number in range(len(listed))] if len(listed) > 1 else [name]
+            named = [{"name": own, **_with_ports(each)} for own, each in zip(names, listed, strict=False)]
+            spec = {**spec, field: named}
+    return {**pod, "spec": spec}
+
+
+def _with_ports(container: dict[str, Any]) -> dict[str, Any]:
+    port = next((each.get("containerPort") for each in container.get("ports") or () if isinstance(each, dict)), None)
+    found = dict(container)
+    for name, probe in container.items():
+        for how in ("httpGet", "tcpSocket") if name.endswith("Probe") and isinstance(probe, dict) else ():
+            if isinstance(probe.get(how), dict):
+                found[name] = {**probe, how: {"port": port or _PORT_OF_KNATIVE} | probe[how]}
+    return found
 
 
 _AS_THEY_ARE = frozenset(
@@ -306,7 +322,7 @@ def _read(spec: dict[str, Any]) -> _PodSpec:
         raise ValueError("its pod spec has no containers")
     wrong = next((each.name for each in read.all_containers if not LABEL.fullmatch(each.name)), None)
     if wrong is not None:
-        hint = RENDER if "{{" in wrong else ""
+        hint = RENDER if is_template(wrong) else ""
         raise ValueError(f"{wrong!r} is no name of a container: 1 to 63 lower-case letters, digits and dashes{hint}")
     return read
 

@@ -16,7 +16,8 @@ from crashloop.spec.profile import KubeletProfile
 from crashloop.stress.comparing import COMPARED
 from crashloop.stress.highest_rate import with_steps
 from crashloop.stress.loads import AnyLoad, Crash, Demand
-from crashloop.stress.pod_template import PodTemplate, faults_of, template_in
+from crashloop.stress.pod_rules import invalid_class
+from crashloop.stress.pod_template import PodTemplate, faults_of, objects_in, template_in
 from crashloop.stress.profile import BOTH, FULL, STRESS_FORMAT, Stage, StressProfile, placed, pods_on
 from crashloop.words import in_words
 from crashloop.yaml_text import Unreadable, documents, text_of
@@ -80,8 +81,10 @@ def load_stress_profile(
             for field in ("apiVersion", "kind"):
                 if any(isinstance(each, dict) and field not in each for each in found):
                     raise _faulty_file(path, f"{field} is missing; Kubernetes takes no object without it.")
+            for fault in (*_misspelt_kinds(found), *_faulty_classes(found)):
+                raise _faulty_file(path, f"{fault}.")
             found = [_profile_of(f"{path.name}#{chosen}", pods or PODS, kubelet or KUBELET)]
-        elif pods or kubelet or chosen:
+        elif (pods or kubelet or chosen) and any(isinstance(each, dict) and "nodes" in each for each in found):
             raise _faulty_file(path, "--pods, --profile and #KIND/NAME are for a file with the pods themselves.")
         read = msgspec.convert(found[0] if len(found) == 1 else None, StressProfile)
     except Unreadable as error:
@@ -108,6 +111,32 @@ def load_stress_profile(
 def _is_manifest(document: Any) -> bool:
     """Whether it is meant for Kubernetes, even if it lacks something; a stress profile has nodes."""
     return isinstance(document, dict) and bool(document.keys() & {"apiVersion", "kind"}) and "nodes" not in document
+
+
+_KINDS = {
+    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController", "List"), "v1"),
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
+    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
+}
+"""Of Kubernetes, with the API that has them. Groups of others have a dot, and may have kinds of the same names."""
+_FORMERLY = "extensions"
+"""The group that apps was before 1.16: its templates are the same."""
+
+
+def _misspelt_kinds(read: list[Any]) -> Iterator[str]:
+    """A sentence without its full stop per object that no API server knows, and that is called like one of Kubernetes."""
+    for each in (*read, *objects_in(read)):
+        given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
+        group = api.rpartition("/")[0]
+        kind = next((name for name in _KINDS if name.lower() == given.lower()), "")
+        if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
+            yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
+
+
+def _faulty_classes(read: list[Any]) -> Iterator[str]:
+    for each in objects_in(read):
+        if each.get("kind") == "PriorityClass":
+            yield from (f"PriorityClass: {fault}" for fault in invalid_class(each))
 
 
 def _profile_of(template: str, pods: int, kubelet: str) -> dict[str, Any]:

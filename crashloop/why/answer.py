@@ -126,6 +126,7 @@ class _Status(msgspec.Struct, rename="camel"):
 class _Statuses(msgspec.Struct, rename="camel"):
     phase: str | None = None
     reason: str | None = None
+    conditions: Any = None
     container_statuses: list[_Status] | None = None
     init_container_statuses: list[_Status] | None = None
 
@@ -311,6 +312,8 @@ def _state(
     if read.status and read.status.reason == "NodeLost":
         return "its node does not answer (NodeLost): what its status says is old"
     if status is None:
+        if unplaced := _unplaced(read.status):
+            return unplaced
         phase = f" of it (its pod is {read.status.phase})" if read.status and read.status.phase else ""
         return f"no status{phase}: this is what the spec alone says"
     if blocked is not None:
@@ -325,6 +328,15 @@ def _state(
         return f"it has ended, {_AFTER.get(decision, 'and the kubelet states no delay')}"
     reason = (state.get("waiting") or {}).get("reason")
     return f"it waits ({reason}), and the kubelet states no delay" if reason else "its status says nothing"
+
+
+def _unplaced(status: _Statuses | None) -> str:
+    """Why the pod has no node, in the scheduler's words; empty if it says nothing."""
+    listed = status.conditions if status else None
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (each.get("type"), each.get("status")) == ("PodScheduled", "False"):
+            return f"its pod has no node yet ({each.get('reason')}: {each.get('message') or 'without a word'})"
+    return ""
 
 
 _AFTER: Mapping[Decision | None, str] = {

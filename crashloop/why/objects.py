@@ -64,6 +64,7 @@ def read_folder(folder: Path) -> Evidence:
                 faults.append(UsageError(f"{path}: cannot be read ({fault})."))
         found = evidence_of(objects)
     if not found.pods:
+        faults += _closed(folder)
         number = sum(each.suffix in _PACKED for each in folder.rglob("*"))
         packed = f"; {count(number, 'packed file')} in it: unpack it first" if number else ""
         raise (
@@ -76,6 +77,16 @@ def read_folder(folder: Path) -> Evidence:
             )
         )
     return found
+
+
+def _closed(folder: Path) -> Iterator[UsageError]:
+    """Folders that nobody looked into: whoever made a dump as root keeps them to himself."""
+    for each in (folder, *folder.rglob("*")):
+        try:
+            if each.is_dir():
+                any(each.iterdir())
+        except OSError as error:
+            yield UsageError(f"{each}: cannot be read ({error.strerror}).")
 
 
 def evidence_of(documents: Iterable[Any]) -> Evidence:

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
 from crashloop.cli import app
@@ -155,12 +156,35 @@ def test_a_pod_of_a_loop_has_an_owner_as_those_of_users_have(loop_at: Any, tmp_p
     assert found["rows"][0]["fired"] == 1
 
 
+def test_a_name_that_yaml_takes_for_a_number_or_a_word_is_text(loop_at: Any, tmp_path: Path) -> None:
+    rules = ", ".join(f"{{alert: {name}, expr: kube_pod_info}}" for name in ("404", "on", "~x"))
+    (tmp_path / "rules.yaml").write_text(f"groups: [{{name: 1, rules: [{rules}]}}]")
+    found = answer(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")
+    assert [(each["alert"], each["fired"]) for each in found["rows"]] == [("404", 1), ("true", 1), ("~x", 1)]
+
+
 def test_a_field_that_the_operator_keeps_from_prometheus_is_no_fault(loop_at: Any, tmp_path: Path) -> None:
     group = {"name": "g", "partial_response_strategy": "warn", "rules": [{"alert": "A", "expr": "kube_pod_info"}]}
     found = {"kind": "PrometheusRule", "spec": {"groups": [group]}}
     (tmp_path / "rules.yaml").write_text(json.dumps(found))
     (row,) = answer(str(tmp_path / "rules.yaml"), loop_at("30s"), "--phases", "1", "--for", "10m")["rows"]
     assert row["fired"] == 1
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_loops_that_are_evaluated_together_have_the_rows_of_each(tmp_path: Path, limit: int) -> None:
+    """Also where a group's limit of alerts is less than the loops."""
+    loops = [replace(crashing(9, mode=Mode.NATURAL), name=name) for name in ("first", "second")]
+    runs = [
+        str(simulated_run(tmp_path / each.name, profile(period), each).root)
+        for each, period in zip(loops, ("30s", "300s"), strict=True)
+    ]
+    rule = {"alert": "A", "expr": "increase(kube_pod_container_status_restarts_total[20m]) > 5", "for": "5m"}
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [{"name": "g", "limit": limit, "rules": [rule]}]}))
+    how = ("--phases", "2", "--for", "3h")
+    together = answer(str(tmp_path / "rules.yaml"), *runs, *how)["rows"]
+    assert together == [row for each in runs for row in answer(str(tmp_path / "rules.yaml"), each, *how)["rows"]]
+    assert [row["fired"] for row in together] == [2, 2]
 
 
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:

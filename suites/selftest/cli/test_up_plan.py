@@ -36,3 +36,12 @@ def test_a_provider_that_makes_no_clusters_has_no_plan() -> None:
     raised = CliRunner().invoke(app, ["up", "--plan", "--provider", "existing"]).exception
     assert isinstance(raised, UsageError)
     assert str(raised) == "provider 'existing': it makes no clusters; only local, kind do."
+
+
+def test_a_gate_that_a_file_for_kind_names_is_no_fault_of_a_profile(folder: Path) -> None:
+    file = folder / "kind.yaml"
+    file.write_text("kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nfeatureGates: {Nope: true}\n", encoding="utf-8")
+    options = ["--provider", "kind", "--kind-config", str(file), "--kubernetes-version", "1.37.1"]
+    raised = CliRunner().invoke(app, ["up", "--plan", *options]).exception
+    assert isinstance(raised, UsageError)
+    assert str(raised).startswith("--feature-gate Nope=true: Kubernetes 1.37.1 does not have that gate.")

@@ -245,6 +245,7 @@ def test_what_no_api_server_accepts_is_refused_before_it_is_sent(
             "a maximum of 2 s on Kubernetes 1.34.0: kubelets before 1.35 look every 10 to 15 s, however short the delay.",
         ),
         (("explain", "CAP-999"), "CAP-999: the catalogue has no such requirement."),
+        (("explain", "cap3"), "cap3: the catalogue has no such requirement.\nDid you mean CAP-3?"),
         (
             ("explain", "cap"),
             "cap: the catalogue has no such requirement.\n`crashloop list --topic CAP` shows that topic.",
@@ -348,6 +349,13 @@ def test_a_name_that_no_file_can_have_is_wrong_usage(command: list[str]) -> None
     done = ended(*command, f"./{'a' * 300}.yaml")
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.startswith("crashloop: File name too long: aaa")
+
+
+def test_a_folder_of_a_dump_that_its_reader_may_not_open_is_named(folder: Path) -> None:
+    closed = folder / "pods"
+    closed.mkdir(mode=0o000)
+    with as_nobody():
+        assert refusal("why", str(folder)) == f"{closed}: cannot be read (Permission denied)."
 
 
 @pytest.mark.parametrize("group", ["kind", "profile"])

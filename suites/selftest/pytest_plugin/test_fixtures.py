@@ -89,11 +89,16 @@ def test_an_error_that_explains_itself_ends_the_traceback_in_the_test(theirs: Pa
 
         def test_others(restarts):
             restarts("nowhere")
+
+        def test_folders(restarts):
+            restarts("/")
     """
     status, output = session(theirs, tests)
     assert status == 1
     assert 'kubelet profile "max-3s": unknown' in output
     assert "kubeconfig nowhere: there is no such file" in output
+    assert "kubeconfig /: cannot be read (Is a directory)" in output
+    assert output.count("Set KUBECONFIG, name one with --k8s-kubeconfig of pytest-kubernetes, or give the fixture") == 2
     assert "crashloop/" not in output
 
 

@@ -1,5 +1,6 @@
 """A scenario is judged from the run directory: every judgement gets a verdict, whatever is left of the evidence."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,18 @@ def test_a_plan_that_does_not_hold_what_it_names_is_an_error(
     verdict = verdict_in(run, judgement.scenario)
     assert verdict.outcome is Outcome.ERROR
     assert verdict.findings == (told,)
+
+
+@pytest.mark.parametrize(("capabilities", "is_judged"), [(["runtime-events"], True), (["jobs"], False), ([], True)])
+def test_no_pod_is_judged_by_a_runtime_that_cannot_be_read(
+    tmp_path: Path, capabilities: list[str], is_judged: bool
+) -> None:
+    run = a_run(tmp_path)
+    record(run, good())
+    run.cluster_json.write_text(json.dumps({"capabilities": capabilities}))
+    judged = {each.requirement for each in judge_scenario(run, run.plan(), ASKED.scenario).everywhere}
+    assert "BACKOFF-2" in judged
+    assert ("RULES-17" in judged) is is_judged
 
 
 def test_a_history_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:

@@ -153,6 +153,21 @@ def test_a_plan_whose_parts_do_not_fit_together_is_damaged() -> None:
             files_of(endless, plan=plan_of(endless))
 
 
+@pytest.mark.parametrize("name", ["x;touch y", "x$(touch y)", "x' 'y", "x\ny", "x y", "../x"])
+def test_a_name_in_which_a_command_hides_is_in_no_script(name: str) -> None:
+    scenario = SCENARIOS["crashing-max-2s"]
+    assert isinstance(scenario, PodScenario)
+    (first, *others) = scenario.pod.containers
+    containers = (msgspec.structs.replace(first, name=name), *others)
+    pod = msgspec.structs.replace(scenario.pod, containers=containers)
+    for each in (msgspec.structs.replace(scenario, name=name), msgspec.structs.replace(scenario, pod=pod)):
+        with pytest.raises(UsageError, match=r"(?s)plan.json is damaged: .*is no name"):
+            files_of(each, plan=plan_of(each))
+    release = msgspec.structs.replace(plan_of(scenario), kubernetes_version=name)
+    with pytest.raises(UsageError, match=r"(?s)plan.json is damaged: .*is no name"):
+        files_of(scenario, plan=release)
+
+
 def changed(scenario: PodScenario, **fields: float) -> PodScenario:
     """With other fields of its first container's program."""
     pod = scenario.pod

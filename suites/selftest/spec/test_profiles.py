@@ -189,6 +189,16 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
             "apiVersion is 'kubelet.config.k8s.io/v1'; a kubelet decodes kubelet.config.k8s.io/v1beta1.",
             id="other-version",
         ),
+        pytest.param(
+            HEAD.replace("kind: Kube", "kind: kube"),
+            "kind is 'kubeletConfiguration'; a kubelet decodes KubeletConfiguration.",
+            id="other-case",
+        ),
+        pytest.param(
+            "apiVersion: kubelet.config.k8s.io/v1beta1\n",
+            "kind is None; a kubelet decodes KubeletConfiguration.",
+            id="no-kind",
+        ),
         pytest.param("maxPods: 30\n", f"it is an object without a kind; {EXPECTED}.", id="no-version"),
         pytest.param(
             HEAD + "featureGates: {ContainerRestartRules: 'off'}\n",

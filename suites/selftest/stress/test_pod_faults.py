@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crashloop.stress.pod_faults import invalid
-from crashloop.stress.pod_rules import invalid_annotations
+from crashloop.stress.pod_rules import invalid_annotations, invalid_class
 from crashloop.stress.pod_template import PodTemplate, faults_of, pods_in
 from suites.selftest.kit.own_pods import RULE, spec, template
 
@@ -57,9 +57,84 @@ def test_a_fault_of_a_pod_has_its_path(pod: dict[str, Any], said: str) -> None:
     assert said in found
 
 
+def test_devices_are_for_pods_with_the_users_of_their_host() -> None:
+    claim = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
+    (found,) = faults({"volumeDevices": [{"name": "v", "devicePath": "/d"}]}, hostUsers=False, **claim)
+    assert found == "spec.hostUsers is false; its containers cannot have volumeDevices"
+
+
 def test_a_port_of_the_host_is_that_of_the_container_on_its_network() -> None:
     (found,) = faults({"ports": [{"containerPort": 80, "hostPort": 81}]}, hostNetwork=True)
     assert found == "spec.containers[0].ports[0].hostPort is 81; with hostNetwork, the containerPort 80 is valid"
+
+
+PORTS = [{"containerPort": 80, "hostPort": 80}]
+
+
+def init(**fields: Any) -> dict[str, Any]:
+    return {"initContainers": [{"name": "setup", "image": "setup:1", **fields}]}
+
+
+def cpu(**resources: Any) -> dict[str, Any]:
+    return {"resources": {kind: {"cpu": amount} for kind, amount in resources.items()}}
+
+
+@pytest.mark.parametrize(
+    ("container", "pod", "said"),
+    [
+        ({}, init(ports=[*PORTS, {"containerPort": 81, "hostPort": 80}]), "initContainers[0].ports[1].hostPort is 80 twice"),
+        ({"ports": [{"containerPort": 80}, {"containerPort": 80}]}, {"hostNetwork": True}, "ports[1].hostPort is 80 twice"),
+        ({}, init(resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]), "may have it if it is a sidecar"),
+        ({}, cpu(requests=1) | init(**cpu(requests=2)), "spec.resources.requests.cpu is 1; its containers have more"),
+        ({}, cpu(limits=1) | init(**cpu(limits=2)), "spec.resources.limits.cpu is 1; its containers request more"),
+        (cpu(requests=2), cpu(limits=1), "spec.resources.limits.cpu is 1; its containers request more"),
+        (cpu(requests="1"), cpu(requests=1) | init(restartPolicy="Always", **cpu(limits=1)), "cpu is 1; its containers"),
+    ],
+)  # fmt: skip
+def test_init_containers_and_sidecars_count_with_the_pod(container: dict[str, Any], pod: Any, said: str) -> None:
+    (found,) = faults(container, **pod)
+    assert found.startswith("spec.")
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("container", "pod"),
+    [
+        ({"ports": PORTS}, init(ports=PORTS)),
+        ({"ports": PORTS}, init(ports=PORTS, restartPolicy="Always")),
+        ({}, init(restartPolicy="Always", resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}])),
+        (cpu(requests="600m"), cpu(requests=1) | init(**cpu(requests="600m"))),
+        ({}, cpu(limits=1) | init(**cpu(limits=2, requests=1))),
+    ],
+)
+def test_init_containers_run_before_the_others(container: dict[str, Any], pod: dict[str, Any]) -> None:
+    assert faults(container, **pod) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"value": 10}, None),
+        ({"value": 2_000_000_000}, "value is 2000000000; a whole number up to 1000000000 is valid"),
+        ({"value": "high"}, "value is 'high'; a whole number up to 1000000000 is valid"),
+        ({"value": 1, "metadata": []}, None),
+        ({"value": None}, None),
+        ({"value": True}, "value is True; a whole number"),
+        ({"value": 1, "preemptionPolicy": ""}, "preemptionPolicy is 'empty'; valid are Never, PreemptLowerPriority"),
+        ({"value": 1, "metadata": {"name": "My_Class"}}, "metadata.name is 'My_Class'; lower-case letters"),
+        (
+            {"value": 1, "metadata": {"name": "system-mine"}},
+            "metadata.name is 'system-mine'; names that begin with system-",
+        ),
+        (
+            {"value": 1, "preemptionPolicy": "Maybe"},
+            "preemptionPolicy is 'Maybe'; valid are Never, PreemptLowerPriority",
+        ),
+    ],
+)
+def test_a_priority_class_is_one_that_a_cluster_can_have(fields: dict[str, Any], said: str | None) -> None:
+    found = list(invalid_class(fields))
+    assert [each.startswith(said or "none") for each in found] == [True] * (said is not None)
 
 
 def volume(**source: Any) -> dict[str, Any]:
@@ -87,6 +162,7 @@ def volume(**source: Any) -> dict[str, Any]:
         ({"dnsConfig": {"nameservers": ["10.0.0.1"] * 4}}, "spec.dnsConfig.nameservers has more than 3"),
         ({"dnsConfig": {"searches": ["a"] * 33}}, "spec.dnsConfig.searches has more than 32"),
         ({"preemptionPolicy": "Never"}, "spec.preemptionPolicy is Never; only its class decides that"),
+        ({"preemptionPolicy": ""}, "spec.preemptionPolicy is empty; only its class decides that"),
         ({"hostNetwork": True, "securityContext": {"sysctls": [{"name": "net.a"}]}}, "with hostNetwork it is the host's"),
         ({"tolerations": [{"key": "a", "operator": "Gt", "value": "5"}]}, "operator is 'Gt'; valid are Equal, Exists"),
         ({"hostnameOverride": "a", "hostNetwork": True}, "spec.hostnameOverride is set; beside hostNetwork it is not valid"),
@@ -95,6 +171,9 @@ def volume(**source: Any) -> dict[str, Any]:
         ({"securityContext": {"supplementalGroups": [-1]}}, "spec.securityContext.supplementalGroups[0] is -1; 0 to"),
         ({"tolerations": [{"key": "a b", "operator": "Exists"}]}, "spec.tolerations[0].key is 'a b'; up to 63 letters"),
         ({"resources": {"claims": [{"name": "x"}]}}, "spec.resources.claims is set; of a pod as a whole it is not valid"),
+        ({"priorityClassName": "system-mine"}, "of names that begin with system-, system-cluster-critical and"),
+        ({"priorityClassName": "My_Class"}, "spec.priorityClassName is 'My_Class'; lower-case letters, digits, dashes and dots"),
+        ({"securityContext": {"windowsOptions": {"hostProcess": True}}}, "hostProcess is true; the nodes of a load have Linux"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value)[:60],
 )  # fmt: skip
@@ -243,10 +322,30 @@ def test_a_container_of_knative_needs_no_name() -> None:
     service = {
         "apiVersion": "serving.knative.dev/v1",
         "kind": "Service",
-        "spec": {"template": {"spec": {"containers": [{"image": "app:1"}]}}},
+        "spec": {
+            "template": {"spec": {"containers": [{"image": "app:1"}], "initContainers": [{"image": "init:1"}, {}]}}
+        },
     }
     ((_, pod),) = pods_in(service)
     assert pod["spec"]["containers"] == [{"name": "user-container", "image": "app:1"}]
+    assert pod["spec"]["initContainers"] == [
+        {"name": "init-container-0", "image": "init:1"},
+        {"name": "init-container-1"},
+    ]
+
+
+@pytest.mark.parametrize(("ports", "port"), [([], 8080), ([{"containerPort": 80}], 80)])
+def test_a_probe_of_knative_needs_no_port(ports: list[Any], port: int) -> None:
+    container = {"image": "app:1", "ports": ports, "livenessProbe": {"httpGet": {"path": "/"}}}
+    service = {
+        "apiVersion": "serving.knative.dev/v1",
+        "kind": "Service",
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    ((_, pod),) = pods_in(service)
+    (named,) = pod["spec"]["containers"]
+    assert named["livenessProbe"] == {"httpGet": {"path": "/", "port": port}}
+    assert list(invalid(pod["spec"])) == []
 
 
 @pytest.mark.parametrize(
@@ -259,6 +358,9 @@ def test_a_container_of_knative_needs_no_name() -> None:
             "image is '{{ .Values.image }}:1', which is no image; render the template",
         ),
         ({"image": ""}, "image is '', which is no image"),
+        ({"image": "${REGISTRY}/app:1"}, "which is no image; render the template first"),
+        ({"image": "<your image>"}, "which is no image; render the template first"),
+        ({"image": "ko://example.com/cmd/app"}, "which is no image; render the template first"),
         ({"resources": {"limits": {"memory": "1 GB"}}}, "resources.limits.memory is '1 GB', which is no quantity"),
         ({"resources": {"requests": {"cpu": -1}}}, "resources.requests.cpu is -1, which is no quantity"),
         ({"livenessProbe": {"exec": {}, "periodSeconds": -1}}, "livenessProbe.periodSeconds is -1; 0 or more is valid"),
@@ -390,3 +492,8 @@ def test_what_the_api_server_takes_is_taken(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("value", ["100m", "1", "0.5", "64Mi", "1e3", "1E", "129M", 2, "+1", ".5"])
 def test_a_quantity_of_kubernetes_is_taken(value: object) -> None:
     assert list(faults_of(template(spec(resources={"limits": {"cpu": value}})))) == []
+
+
+def test_a_quantity_that_nobody_has_is_refused() -> None:
+    (found,) = faults({"resources": {"limits": {"cpu": "9" * 5000}}})
+    assert found.endswith("which is no quantity, such as 500m or 64Mi")

@@ -73,6 +73,20 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
     ("text", "said"),
     [
         ("kind: Deployment\nspec: {}\n", "apiVersion is missing; Kubernetes takes no object without it."),
+        (
+            "kind: deployment\napiVersion: apps/v1\n",
+            "it has a deployment of apps/v1; Kubernetes has Deployment, of apps/v1.",
+        ),
+        ("kind: Job\napiVersion: bach/v1\n", "it has a Job of bach/v1; Kubernetes has Job, of batch/v1."),
+        (
+            "{kind: List, apiVersion: v1, items: [{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: core/v1}]}]}",
+            "it has a Pod of core/v1; Kubernetes has Pod, of v1.",
+        ),
+        (
+            "kind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nvalue: x\n",
+            "PriorityClass: value is 'x'; a whole number up to",
+        ),
+        ("kind: list\napiVersion: v1\nitems: []\n", "it has a list of v1; Kubernetes has List, of v1."),
         ("apiVersion: apps/v1\nspec: {}\n", "kind is missing; Kubernetes takes no object without it."),
         (
             "resources: [a.yaml]\n",
@@ -81,11 +95,25 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
         ("", "it is empty.\nExpected a stress profile"),
         ("- a\n", "expected a mapping, not a list.\nExpected a stress profile"),
     ],
-    ids=["no-version", "no-kind", "of-another-tool", "empty", "a-list"],
+    ids=[
+        "no-version",
+        "other-case",
+        "no-group",
+        "in-lists",
+        "a-class",
+        "list",
+        "no-kind",
+        "of-another-tool",
+        "empty",
+        "a-list",
+    ],
 )
-def test_what_is_neither_a_profile_nor_a_manifest_says_what_it_lacks(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize("options", [{}, {"pods": 3, "kubelet": "max-10s"}], ids=["alone", "with-options"])
+def test_what_is_neither_a_profile_nor_a_manifest_says_what_it_lacks(
+    tmp_path: Path, text: str, said: str, options: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError) as refused:
-        load_stress_profile(written(tmp_path, text))
+        load_stress_profile(written(tmp_path, text), **options)
     assert said in str(refused.value)
 
 

@@ -215,6 +215,23 @@ def test_what_is_over_has_no_delay_by_its_restart_count() -> None:
     assert answer(evicted).counted_s is None
 
 
+def test_a_pod_that_no_node_takes_says_what_the_scheduler_says() -> None:
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/2 nodes are available.",
+    }
+    found = answer(pod() | {"status": {"phase": "Pending", "conditions": [{"type": "Ready"}, scheduled]}})
+    assert found.state == "its pod has no node yet (Unschedulable: 0/2 nodes are available.)"
+
+
+@pytest.mark.parametrize("conditions", [None, {"a": 1}, [None, "x"], [{"type": "PodScheduled", "status": "True"}]])
+def test_a_pod_whose_conditions_say_nothing_of_a_node_is_pending(conditions: Any) -> None:
+    found = answer(pod() | {"status": {"phase": "Pending", "conditions": conditions}})
+    assert found.state.startswith("no status of it (its pod is Pending)")
+
+
 def test_a_container_without_a_status_has_that_of_its_pod() -> None:
     found = answer(pod() | {"status": {"phase": "Pending"}})
     assert found.state == "no status of it (its pod is Pending): this is what the spec alone says"
