@@ -184,6 +184,8 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     initialized: str = "true"
     """The condition Initialized: true, at once (from the first status on), not in delays (False while a container waits), or
     without PodScheduled (which is left out)."""
+    ready_to_start: str = "at once"
+    """When the condition PodReadyToStartContainers follows the sandbox: at once (from 1.36 on), with the next sync, or never."""
     ready_condition: str = "true"
     """The conditions Ready and ContainersReady: true, stays (once True), to the end (once True, of a pod that has ended as well),
     any (one container is enough), or never again."""

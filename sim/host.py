@@ -240,9 +240,9 @@ class SimulatedHost:
         """The first time from `t_ns` on at which the node gets a CPU."""
         return _first_outside(self.frozen, self._frozen_from, t_ns)
 
-    def takes_ms(self, between: Range) -> int:
-        """Nanoseconds drawn from a range of milliseconds."""
-        return int(drawn(self.chance, between) * MS)
+    def takes_ms(self, between: Range, chance: Random | None = None) -> int:
+        """Nanoseconds drawn from a range of milliseconds, by the host's chance or another one."""
+        return int(drawn(chance or self.chance, between) * MS)
 
     def step_ms(self, between: Range, now_ns: int) -> int:
         """Nanoseconds that a step of the kubelet takes, waiting for a CPU included."""
@@ -265,10 +265,10 @@ class SimulatedHost:
             self.crowded.append(HostSpan(now_ns, now_ns + took))
         return took
 
-    def writes_ns(self) -> int:
+    def writes_ns(self, chance: Random | None = None) -> int:
         """Nanoseconds until a status is written, with those before it."""
-        ahead = int(drawn(self.chance, self.model.writes_ahead)) if self.model.writes_ahead[1] else 0
-        return sum(self.takes_ms(self.model.api_ms) for _ in range(ahead + 1))
+        ahead = int(drawn(chance or self.chance, self.model.writes_ahead)) if self.model.writes_ahead[1] else 0
+        return sum(self.takes_ms(self.model.api_ms, chance) for _ in range(ahead + 1))
 
     def create_ms(self, now_ns: int) -> int:
         """Nanoseconds that the runtime takes to create a container."""

@@ -1,8 +1,9 @@
-"""The parts of a stated pod status: ends of containers, the phase, the conditions Initialized, Ready and ContainersReady.
+"""The parts of a stated pod status: ends of containers, the phase, the conditions of the pod.
 
 The phase that is stated is the true one but for a pod that still stops, and for a faulty kubelet. Of an instance that has
 ended: code, reason, times, message.
-Conditions: pkg/kubelet/status/generate.go@v1.37.1 GeneratePodInitializedCondition, GenerateContainersReadyCondition.
+Conditions: pkg/kubelet/status/generate.go@v1.37.1 GeneratePodInitializedCondition, GenerateContainersReadyCondition,
+GeneratePodReadyToStartContainersCondition.
 A pod that fails is not ready from then on, though its containers still end, are ready themselves, and its phase follows only when
 they have ended: pkg/kubelet/status/status_manager.go@v1.37.1 mergePodStatus.
 """
@@ -166,6 +167,14 @@ def _rule_is_about_to_act(pod: SimPod, view: PodView, policies: Policies) -> boo
     return all(seen is not None and seen.state is InstanceState.EXITED for _, seen in newest) and any(
         seen is not None and policies.by_rule(container, pod.spec, seen.instance) for container, seen in newest
     )
+
+
+READY_TO_START = "PodReadyToStartContainers"
+
+
+def ready_to_start(has_sandbox: bool) -> dict[str, Any]:
+    """The condition that says whether the sandbox is there."""
+    return {"type": READY_TO_START, "status": str(has_sandbox)}
 
 
 READY_TYPES = ("Ready", "ContainersReady")

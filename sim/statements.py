@@ -15,12 +15,14 @@ from sim.pod_actions import present, reset_source, restarts
 from sim.pod_status import (
     ENDED,
     ONCE_ENDED,
+    READY_TO_START,
     READY_TYPES,
     TERMINAL,
     PodConditions,
     State,
     generation,
     leaves_end,
+    ready_to_start,
     stated_phase,
     terminated,
 )
@@ -78,6 +80,8 @@ class Statements:
         """Whether a running instance has started, by its startup probe."""
         self.carries_started = False
         """Whether the next instance counts as started for a moment, if no status has shown the end of one that had started."""
+        self.states_sandbox_at_once = False
+        """Whether the kubelet says that a sandbox is ready before the sync that made it is over."""
         self._shown: dict[str, tuple[str, bool]] = {}
         """The instance that the last status showed running, and whether it had started, by name."""
         self._carried: set[str] = set()
@@ -118,6 +122,7 @@ class Statements:
         pod = self.pod
         key = (
             view.key,
+            view.has_sandbox,
             tuple(self.reasons.items()),
             frozenset(self.reset),
             frozenset(self.lost),
@@ -143,7 +148,9 @@ class Statements:
             "initContainerStatuses": [self._container(each, view, behaviour) for each in pod.inits],
             "containerStatuses": [self._container(each, view, behaviour) for each in regulars],
         }
+        has_sandbox = view.has_sandbox and behaviour.ready_to_start != "never"
         conditions = [
+            ready_to_start(has_sandbox),
             self._ready.initialized(pod, statuses, keeps=self.policies.reset),
             *self._ready.conditions(pod, statuses, phase),
             *([{"type": "PodScheduled", "status": "True"}] if behaviour.initialized != "without PodScheduled" else []),
@@ -172,6 +179,17 @@ class Statements:
             ],
         }
         return {name: value for name, value in status.items() if value}, phase
+
+    def with_sandbox(self) -> dict[str, Any] | None:
+        """The last status once the sandbox is ready, which needs no other look at the pod; None where the next sync says so.
+
+        pkg/kubelet/kubelet.go@v1.37.2 OnPodSandboxReady.
+        """
+        if not self.states_sandbox_at_once or self.policies.behaviour.ready_to_start != "at once":
+            return None
+        last, _ = self._made
+        others = [each for each in last.get("conditions", ()) if each["type"] != READY_TO_START]
+        return {**last, "conditions": [ready_to_start(True), *others]}
 
     def _start_ns(self) -> int:
         moves = self.policies.behaviour.start_time_moves

@@ -4,6 +4,7 @@ While a node has no connection to its control plane, nothing is stated, and noth
 """
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from crashloop.history.event import Channel, Kind
@@ -81,17 +82,20 @@ class StatusWriter:
         self._to_relist = False
         self._closed = False
         self._deletion: dict[str, Any] = {}
+        self._apart: dict[str, Any] | None = None
+        self._ways = Random(self._loop.now)
         self.has_stopped = False
         """Whether the pod's containers and its sandbox have."""
         self.on_write: Callable[[], None] = ignore
         self.on_delivery: Callable[[str, dict[str, Any]], None] = ignore
         """Called with the pod's uid and a status when the recorder has it in hand."""
 
-    def state(self, status: dict[str, Any]) -> None:
-        """Make this the pod's status."""
+    def state(self, status: dict[str, Any], *, apart: bool = False) -> None:
+        """Make this the pod's status. `apart`: its times are drawn apart, so that it leaves those of all others as they are."""
         if self._closed:
             return
         self._next = status
+        self._apart = status if apart else self._apart
         if not self._busy:
             self._write()
 
@@ -144,7 +148,7 @@ class StatusWriter:
             self._next = status
             self._connection.once_restored(self._retry)
             return
-        took_ns = self._host.writes_ns()
+        took_ns = self._host.writes_ns(self._chance_of(status))
         took_ns += self._host.frozen_for(self._loop.now + took_ns)
         self._loop.after(took_ns, lambda: self._commit(status))
 
@@ -191,15 +195,18 @@ class StatusWriter:
         self._written = self._as_sent(status)
         self._version += 1
         self.on_write()
-        self._deliver()
+        self._deliver(self._chance_of(status))
         self._write()
 
-    def _deliver(self) -> None:
+    def _chance_of(self, status: dict[str, Any]) -> Random | None:
+        return self._ways if status is self._apart else None
+
+    def _deliver(self, chance: Random | None = None) -> None:
         """To the watch; while the recorder has lost it, the next list brings the latest."""
         now = self._loop.now
         gap = next((gap for gap in self._host.gaps.get(Channel.API, ()) if gap.from_ns <= now < gap.to_ns), None)
         if gap is None:
-            received = now + self._host.takes_ms(self._host.model.delivery_ms)
+            received = now + self._host.takes_ms(self._host.model.delivery_ms, chance)
             self._receive(self._host.awake(max(received, self._delivered_ns)))
         elif not self._to_relist:
             self._to_relist = True
@@ -228,10 +235,10 @@ class LateStatements:
         self._writer = writer
         self._made: list[tuple[int, dict[str, Any]]] = []
 
-    def state(self, status: dict[str, Any]) -> None:
-        """Make this the pod's status, now or later."""
+    def state(self, status: dict[str, Any], *, apart: bool = False) -> None:
+        """Make this the pod's status, now or later; `apart` as for the writer."""
         if not self._late_ns:
-            self._writer.state(status)
+            self._writer.state(status, apart=apart)
         elif not self._made or status != self._made[-1][1]:
             self._made.append((self._loop.now, status))
             self._state()

@@ -85,6 +85,7 @@ class PodSync:
         self.statements.is_ready = self.prober.is_ready
         self.statements.has_started = self.prober.states_started
         self.statements.carries_started = effective.release >= (1, 35)
+        self.statements.states_sandbox_at_once = effective.release >= (1, 36)
         self._end = PodEnd(world, runtime, self.worker, self.prober, self.statements, writer, self._start)
         self._deadline = ActiveDeadline(world, self.behaviour, pod, wake=self.worker.wake)
         self.is_alone: Callable[[], bool] = lambda: False
@@ -158,13 +159,15 @@ class PodSync:
             self._purge_inits()
             self.metrics.pods += 1
             yield from self.runtime.create_sandbox(self.pod)
+            if (at_once := self.statements.with_sandbox()) is not None:
+                self._state(at_once, apart=True)
         yield from self._start_all(actions, view)
 
-    def _state(self, status: dict[str, Any]) -> None:
+    def _state(self, status: dict[str, Any], *, apart: bool = False) -> None:
         # What has ended for good leaves no terminated state: pkg/kubelet/status/status_manager.go@v1.37.1 updateStatusInternal.
         if any(each.name in self.pod.forgotten for each in self.pod.regulars):
             return
-        self._statements_out.state(status)
+        self._statements_out.state(status, apart=apart)
 
     def _mounts(self) -> Generator[int, None, bool]:
         """Wait for the volumes, each of which is tried again after twice the time; whether they are there."""

@@ -26,6 +26,8 @@ _ENDING = frozenset({"PodFailed", "PodCompleted"})
 
 SCHEDULED = "PodScheduled"
 """The condition by which the scheduler states whether it has found a node."""
+READY_TO_START = "PodReadyToStartContainers"
+"""The condition by which a pod states that its sandbox is there, with its network."""
 
 FAILED_STARTS = frozenset({"StartError", "ContainerCannotRun", "RunContainerError"})
 """Reasons of a container that was created and never ran, such as one whose start the kubelet's end cut off: the runtime has no
@@ -91,6 +93,8 @@ class StatusReport(msgspec.Struct, frozen=True, gc=False):
     """Condition Initialized; None without it."""
     generation: int | None = None
     """observedGeneration: the generation of the pod's spec that it is about; None: it does not say."""
+    ready_to_start: bool | None = None
+    """Condition PodReadyToStartContainers; None without it."""
 
 
 def report_of(line: int, received_ns: int, status: PodStatusData, deletion: DeletionData | None = None) -> StatusReport:
@@ -119,6 +123,7 @@ def report_of(line: int, received_ns: int, status: PodStatusData, deletion: Dele
         containers_ready is not None and containers_ready.reason in _ENDING,
         _is_true(conditions.get(INITIALIZED)),
         status.observed_generation,
+        _is_true(conditions.get(READY_TO_START)),
     )
 
 

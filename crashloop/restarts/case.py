@@ -141,13 +141,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         # An instance that is being created meanwhile comes into the sandbox that is gone.
         of_pod = (each for each in self.pods if any(instance in of_one for of_one in each.containers.values()))
         pod = next(of_pod, self.pod) if len(self.pods) > 1 else self.pod
-        made_ns = [each.fact.utc_ns or 0 for each in pod.sandboxes if each.phase == "created"]
-        since_ns = max((each for each in made_ns if each <= from_ns), default=from_ns)
+        made = [each.fact for each in pod.sandboxes if each.phase == "created"]
+        since_ns = max((each.utc_ns or 0 for each in made if (each.utc_ns or 0) <= from_ns), default=from_ns)
         killed_ns = next((each for each in self.sandbox_kills_ns if since_ns <= each <= (until_ns or 0)), None)
         # What a sync under way still starts was decided before, and comes into the sandbox that is gone, too.
         is_seen = any(each.phase == "exited" for each in pod.sandboxes)
         if following and killed_ns and is_seen and instance.exit_ns < killed_ns and begun_ns is not None:
-            return killed_ns if any(killed_ns <= each <= begun_ns for each in made_ns) else None
+            # A coarse stamp is rounded down, so that the next sandbox may seem to be there before the kill.
+            spans_ns = ((each.utc_ns or 0, (each.utc_ns or 0) + each.resolution_ns) for each in made)
+            return killed_ns if any(first <= begun_ns and killed_ns < last for first, last in spans_ns) else None
         return killed_ns
 
     @property

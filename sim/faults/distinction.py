@@ -155,6 +155,11 @@ class DistinctionFault(Fault):
         "states that a pod is not initialized while a container of it waits for its delay",
         {"initialized": "not in delays"},
     )
+    SANDBOX_STATED_LATE = (
+        "states that a pod has its sandbox only once the images are there",
+        {"ready_to_start": "with the next sync"},
+    )
+    SANDBOX_UNSTATED = "never states that a pod has its sandbox", {"ready_to_start": "never"}
     READY_CONDITION_STAYS = (
         "states that a pod is ready that was ready once, whatever became of its containers",
         {"ready_condition": "stays"},

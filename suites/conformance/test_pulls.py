@@ -1,12 +1,15 @@
 """Image pulls beside restarts, from the run's own registry (capability image-registry)."""
 
+from collections.abc import Iterator
+
 from crashloop.spec.dependency import PASSWORD, PASSWORD_KEY, ConfigKind, ConfigObject, PullPolicy, RegistryImage
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.owner import Job
 from crashloop.spec.pod import Container, Pod, RestartPolicy
 from crashloop.spec.program import exits_with, runs
-from crashloop.spec.scenario import PodScenario, Scenario, Until
+from crashloop.spec.scenario import Mode, PodScenario, Scenario, Until
 from fixtures.requirements import requirement
+from suites.conformance import scenarios as the
 from suites.conformance.scenarios import QUICK_WATCH_S
 
 
@@ -79,6 +82,27 @@ BEHIND_ANOTHER = PodScenario(
     owner=Job(parallelism=2, backoff_limit=0),
 )
 """Two pods of one node pull the same image at the same time, from a registry that takes 4 s for each answer."""
+
+SLOW_PULL = PodScenario(
+    name="slow-pull-stock",
+    profile="stock",  # no other scenario pulls on such a node
+    pod=Pod(
+        containers=(
+            Container(program=runs((6, 0)), image=RegistryImage(policy=PullPolicy.IF_NOT_PRESENT, answers_after_s=4.0)),
+        ),
+        restart_policy=RestartPolicy.NEVER,
+    ),
+    until=Until(phase="Succeeded", at_most_s=QUICK_WATCH_S),
+    mode=Mode.ANNOTATED,
+)
+"""Patches show meanwhile how soon a status can come (kubernetes/kubernetes#134460)."""
+
+
+@requirement("RULES-45")
+def test_a_pod_is_ready_to_start_containers_before_their_images_are_there() -> Iterator[Scenario]:
+    yield SLOW_PULL
+    yield the.MAX_2S
+    yield the.MAX_10S
 
 
 @requirement("OVH-1")

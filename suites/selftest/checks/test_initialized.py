@@ -1,4 +1,4 @@
-"""The condition Initialized of a pod: once its init containers are done, and from then on."""
+"""The conditions of a pod that say that its init containers are done, and that its sandbox is there."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from crashloop.history.event import Channel, Kind
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.profile import KubeletProfile
 from crashloop.spec.program import exits_with, runs
+from crashloop.spec.scenario import Mode
 from suites.selftest.kit.cases import MAX_2S, app, checked, scenario, told
 from suites.selftest.kit.histories import History
 
@@ -160,3 +161,68 @@ def test_a_sandbox_that_is_removed_later_is_no_reason_for_a_lost_address() -> No
     gone = {"container_id": "sandbox-0", "phase": "removed"}
     history.add(5.5, Channel.RUNTIME, Kind.SANDBOX, gone, pod=True).ends(60)
     assert "address" in told(checked("initialized", history))[0]
+
+
+def sandboxed(*stated: tuple[float, bool], patched_s: float = 20, **ended: float) -> History:
+    """A pod whose sandbox starts after 1 s, statuses with the condition, and patches that show how soon one can come."""
+    history = History(scenario(app(), mode=Mode.ANNOTATED)).api_controls(patched_s)
+    for phase, at_s in {"started": 1.0, **ended}.items():
+        history.add(at_s, Channel.RUNTIME, Kind.SANDBOX, {"container_id": "sandbox-0", "phase": phase}, pod=True)
+    for at_s, is_ready in stated:
+        condition = {"type": "PodReadyToStartContainers", "status": str(is_ready)}
+        history.status(at_s, {"app": {"name": "app"} | WAITS}, conditions=[condition], phase="Pending")
+    return history.ends(20)
+
+
+def test_a_pod_whose_sandbox_is_stated_while_its_image_is_pulled_is_right() -> None:
+    answer = checked("ready-to-start", sandboxed((0.5, False), (1.2, True), (9.0, True)))
+    assert told(answer) == []
+    assert answer.facts == {"sandboxes": 1, "longest_s": 0.2}
+
+
+def test_a_pod_whose_sandbox_is_stated_when_its_image_is_there_is_a_fail() -> None:
+    """kubernetes/kubernetes#134460."""
+    history = sandboxed((0.5, False), (9.0, True))
+    lines = history.line_of(Kind.SANDBOX, 1), history.line_of(Kind.STATUS, 1)
+    assert told(checked("ready-to-start", history)) == [
+        "FAIL: PodReadyToStartContainers of the pod was said to be True 8 s after its sandbox had started "
+        f"(history lines {lines[0]} and {lines[1]}); 2.369 s was the longest."
+    ]
+
+
+def test_a_pod_whose_sandbox_is_never_stated_is_a_fail() -> None:
+    history = sandboxed((0.5, False))
+    assert told(checked("ready-to-start", history)) == [
+        "FAIL: PodReadyToStartContainers of the pod was not said to be True for 19 s after its sandbox had started "
+        f"(history line {history.line_of(Kind.SANDBOX, 1)}); 2.379 s was the longest."
+    ]
+
+
+def test_a_sandbox_that_is_gone_soon_needs_no_statement() -> None:
+    history = sandboxed((0.5, False), (9.0, True), exited=2.0)
+    assert told(checked("ready-to-start", history)) == [
+        "INCONCLUSIVE: 0 starts of a sandbox that was stated seen, 1 needed: the scenario was complete."
+    ]
+
+
+def test_what_stands_of_the_sandbox_before_is_a_statement() -> None:
+    assert told(checked("ready-to-start", sandboxed((0.5, True), (9.0, True)))) == []
+
+
+def test_a_sandbox_whose_statement_a_lost_watch_may_have_swallowed_is_open() -> None:
+    history = sandboxed((0.5, False), (9.0, True)).gap(Channel.API, 1.1, 1.3)
+    assert "The watch was lost meanwhile" in told(checked("ready-to-start", history))[0]
+
+
+def test_a_sandbox_beside_a_slow_api_server_may_be_stated_late() -> None:
+    history = sandboxed((0.5, False), (9.0, True), patched_s=0)
+    assert told(checked("ready-to-start", history)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "gates"), [("1.35.9", {}), ("1.36.0", {"PodReadyToStartContainersCondition": False})], ids=str
+)
+def test_a_kubelet_that_states_sandboxes_with_the_next_sync_is_not_judged(version: str, gates: dict[str, bool]) -> None:
+    profile = KubeletProfile(name="max-2s", config={**MAX_2S.config, "featureGates": gates}, kubernetes_version=version)
+    answer = checked("ready-to-start", sandboxed((0.5, False), (9.0, True)), profile)
+    assert "INCONCLUSIVE: 0 starts" in told(answer)[0]

@@ -7,6 +7,8 @@ import msgspec
 import pytest
 from filelock import FileLock
 
+from crashloop.history.event import Channel, Kind
+from crashloop.history.statuses import READY_TO_START
 from crashloop.run.analysis import analyze, conclude
 from crashloop.run.judging import Judged, judge_once, judge_scenario
 from crashloop.rundir import RunDir
@@ -22,8 +24,10 @@ OTHER = Judgement(requirement="BACKOFF-4", scenario="other")
 
 
 def good(of: PodScenario = CRASHING) -> History:
-    """A history that decides every requirement, also whether the pod is said to be ready."""
-    return History(of).lives("app", *GOOD).status(29, {}, conditions=READY).ends(30)
+    """A history that decides every requirement, also whether the pod is said to be ready, and to have its sandbox."""
+    sandbox = {"container_id": "sandbox-0", "phase": "started"}
+    history = History(of).add(0.3, Channel.RUNTIME, Kind.SANDBOX, sandbox, pod=True).lives("app", *GOOD)
+    return history.status(29, {}, conditions=[*READY, {"type": READY_TO_START, "status": "True"}]).ends(30)
 
 
 @pytest.fixture

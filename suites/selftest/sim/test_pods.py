@@ -3,6 +3,8 @@
 import pytest
 
 from crashloop.history.event import Channel, Kind
+from crashloop.history.statuses import READY_TO_START
+from crashloop.spec.dependency import PullPolicy, RegistryImage
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import (
     Action,
@@ -16,6 +18,7 @@ from crashloop.spec.pod import (
     restart_not_in,
 )
 from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.version import KubernetesVersion
 from sim.faults.statement import StatementFault
 from suites.selftest.kit import sim_kit as sim
 
@@ -161,11 +164,22 @@ def test_a_never_container_that_a_rule_restarts_after_a_liveness_kill_hangs() ->
 def test_a_backoff_is_stated_one_sync_later() -> None:
     events = sim.simulated(sim.crashing(2), "10s")
     states = [next(iter(each["state"])) for each in sim.container_states(events)]
-    assert states == ["waiting", "running", "terminated", "running", "terminated", "waiting", "running"]
-    waiting = sim.container_states(events)[5]
+    # The first one is stated once more, with its sandbox.
+    assert states == ["waiting", "waiting", "running", "terminated", "running", "terminated", "waiting", "running"]
+    waiting = sim.container_states(events)[6]
     assert waiting["state"]["waiting"]["reason"] == "CrashLoopBackOff"
     assert waiting["state"]["waiting"]["message"].startswith("back-off 10s restarting failed container=app")
     assert waiting["lastState"]["terminated"]["exitCode"] == 1
+
+
+@pytest.mark.parametrize(("release", "waiting"), [(35, ["False"]), (36, ["False", "True"])])
+def test_a_sandbox_is_stated_before_the_image_is_there_from_1_36_on(release: int, waiting: list[str]) -> None:
+    slow = Container(program=HOLDS, image=RegistryImage(policy=PullPolicy.ALWAYS, answers_after_s=4.0))
+    history = sim.simulated(sim.pod_of(slow, watch_s=20), version=KubernetesVersion(1, release, 0))
+    began = next(each.t_ns for each in history if each.kind is Kind.CREATED and each.container)
+    statuses = [each.data["status"] for each in sim.of(history, Channel.API, Kind.STATUS) if each.t_ns < began]
+    said = [each["status"] for status in statuses for each in status["conditions"] if each["type"] == READY_TO_START]
+    assert said == waiting
 
 
 def test_only_failures_in_a_row_kill() -> None:

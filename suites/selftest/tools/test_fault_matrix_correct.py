@@ -157,6 +157,7 @@ def test_what_holds_for_every_pod_accuses_no_correct_kubelet_in_any_pod_of_the_s
             31,
         ),  # the next sandbox came while the runtime's events were lost
         ("sandbox-killed-during-an-init-delay", FROZEN, 71),  # a record was removed before its exit was looked at
+        ("sandbox-killed-during-an-init-delay", COARSE, 254),  # the next sandbox has a stamp of before the kill
         ("killed-after-starting", LOSSY, 52),  # what was stated before the watch was lost came after it
         ("records-of-what-has-ended-lost", SLOW_DISK, 69),  # nothing is stated any more since what had ended runs again
         ("liveness-third-failure", LOSSY, 111),  # it was ended and started again while the watch was lost
