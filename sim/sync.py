@@ -100,8 +100,11 @@ class PodSync:
         """The runtime saw an exit."""
         if not self.worker.halted:
             container = self.pod.spec.container(instance.name)
-            # No status shows the end of what a RestartAllContainers kills, and its workers go by the status.
-            for_good = not self._resets and not restarts(instance, container, self.pod, self.policies)
+            # No status shows the end of what a RestartAllContainers kills, nor of what the sync that kills it starts anew: its
+            # workers go by the status.
+            is_killed = instance.container_id in self.prober.probed.failed
+            is_anew = is_killed and self.policies.restarts_after_kill(container, self.pod.spec.restart_policy)
+            for_good = not (self._resets or is_anew or restarts(instance, container, self.pod, self.policies))
             self.prober.ended(container, for_good=for_good)
 
     def _relisted(self, changed: bool, died: list[SimulatedInstance]) -> None:
@@ -114,6 +117,8 @@ class PodSync:
                     self.runtime.remove(self.pod, older)
 
     def _sync(self) -> Steps:
+        if self.pod.sandbox_id is None:
+            self.pleg.refresh()  # a relist tells the end of a sandbox, and with it every exit before that
         view = PodView(self.pod.instances, has_sandbox=self.pod.sandbox_id is not None)
         yield self.host.step_ms(self.host.model.sync_ms, self.loop.now)
         if self._deadline.passed and self.behaviour.deadline == "kills only":

@@ -24,7 +24,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import blind_spot, lost_watch, stated_until_ns, unseen_exit, why_it_ended
 from crashloop.restarts.lives import collected_early, leaves_ns, ran
 from crashloop.restarts.model_input import counted_anew
-from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, settled_ns, without_statements_ns
+from crashloop.restarts.outages import SETTLED_NS, may_lag_ns, settled_ns, start_cut_short, without_statements_ns
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
@@ -138,7 +138,9 @@ def _previous(
         said = f'a status of "{spec.name}" {at_lines([status.line])} shows no last exit'
         collected = collected_early(pod.instances(spec.name)).get(previous.ordinal)
         lines = status.line, *present.lines[:1], *((collected.line,) if collected is not None else ())
-        doubt = _forgotten(collected) or _removed_unseen(case, pod, previous, present, hidden)
+        cut_short = previous in start_cut_short(case, pod, spec.name)
+        doubt = "Its kubelet ended between the create and the start of the one before" if cut_short else None
+        doubt = doubt or _forgotten(collected) or _removed_unseen(case, pod, previous, present, hidden)
         yield fail_unless(doubt, f"{said}; restart {present.ordinal} was running.", *lines)
     elif known.is_before(last.container_id, previous.ordinal):
         lines = (*present.lines[:1], status.line)

@@ -15,6 +15,7 @@ from crashloop.checks.finding import Finding, fail, fail_unless, inconclusive, t
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.statuses import StatusReport
+from crashloop.model.after_restart import may_be_hidden
 from crashloop.model.pod_status import FAILED, RUNNING, SUCCEEDED, ended
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import (
@@ -28,7 +29,13 @@ from crashloop.restarts.evidence import (
 )
 from crashloop.restarts.excuse import excuse
 from crashloop.restarts.lives import deadline_ns, leaves_ns, ran
-from crashloop.restarts.outages import SETTLED_NS, ended_before_it_stated, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import (
+    SETTLED_NS,
+    ended_before_it_stated,
+    may_be_old_ns,
+    may_lag_ns,
+    start_cut_short,
+)
 from crashloop.restarts.owed import PhaseChange, phases_of
 from crashloop.restarts.restart_all import replacements
 from crashloop.spec.pod import GRACE_PERIOD_S, ContainerKind
@@ -68,7 +75,7 @@ def _forbidden(case: Case, pod: PodHistory, changes: tuple[PhaseChange, ...]) ->
     shown = 0
     times_ns, leaves = [each.t_ns for each in changes], leaves_ns(case, pod)
     for status in pod.statuses:
-        if not status.phase or (leaves is not None and status.t_ns >= leaves):
+        if not status.phase or (leaves is not None and status.t_ns >= leaves) or _is_between_sandboxes(case, status):
             continue
         last = max(shown + 1, _begun(case, changes, bisect_right(times_ns, status.t_ns), status.t_ns))
         if all(each.phase == status.phase for each in changes[shown:last]):
@@ -154,10 +161,30 @@ def _phase_doubted(case: Case, pod: PodHistory, sentence: str, status: StatusRep
             return inconclusive(f'{sentence} An instance of "{spec.name}" could have gone unseen: {blind}.', *lines)
         if (unseen := _exit_unseen(case, pod, spec.name, status)) is not None:
             return inconclusive(f'{sentence} A kill of "{spec.name}" could have gone unseen: {unseen}.', *lines)
+        if (instance := _cut_short(case, pod, spec.name, status)) is not None:
+            why = f'The kubelet ended between create and start of "{spec.name}" {at_lines(instance.lines)}'
+            return inconclusive(f"{sentence} {why}.", *lines)
     if (unsaid := _ended_before_it_said(case, pod, status)) is not None:
         why = f"The kubelet was ended before it could state the phase {at_lines([unsaid])}"
         return inconclusive(f"{sentence} {why}, and the next one knew nothing of it.", *lines, unsaid)
     return fail(sentence, *lines)
+
+
+def _cut_short(case: Case, pod: PodHistory, container: str, status: StatusReport) -> Instance | None:
+    """An instance that its kubelet created and did not live to start: it waits, without the exit before it.
+
+    pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses.
+    """
+    report = status.containers.get(container)
+    cut_short = (each for each in start_cut_short(case, pod, container) if _has_begun(each, status))
+    return next(cut_short, None) if report is not None and report.state.kind == "waiting" else None
+
+
+def _is_between_sandboxes(case: Case, status: StatusReport) -> bool:
+    """Whether a sidecar went with its sandbox, by a variant: both were seen, that it counts as ended, and as yet to start."""
+    sidecars = (each for each in case.scenario.pod.containers if each.is_sidecar)
+    hidden = (status.containers.get(each.name) for each in sidecars if may_be_hidden(each, case.prediction.deviations))
+    return any(each and each.state.kind == "waiting" and each.last_state and not each.container_id for each in hidden)
 
 
 def _ended_before_it_said(case: Case, pod: PodHistory, status: StatusReport) -> int | None:

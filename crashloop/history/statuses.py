@@ -14,9 +14,6 @@ RESTARTING_ALL = "AllContainersRestarting"
 RESET_REASON = "RestartingAllContainers"
 """Why a container waits that it has removed: pkg/kubelet/kubelet_pods.go@v1.37.1 convertToAPIContainerStatuses."""
 
-LOST_REASON = "ContainerStatusUnknown"
-"""Reason of the end of a container that ran and of which the runtime has no record: the same place."""
-
 CONTAINERS_READY, READY = "ContainersReady", "Ready"
 """The conditions by which a pod is sent traffic."""
 INITIALIZED = "Initialized"

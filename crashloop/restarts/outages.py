@@ -89,6 +89,18 @@ def kubelet_ended(case: Case) -> Iterator[Done]:
     return (done for done in case.recording.interventions if done.data.action in RESTART_THE_KUBELET and done.ok)
 
 
+START_NS = 5_000_000_000
+"""From a create to a start, and a kubelet that ends in between ends the start."""
+
+
+def start_cut_short(case: Case, pod: PodHistory, container: str) -> Iterator[Instance]:
+    """The instances that never ran since their kubelet was ended between create and start."""
+    ends_ns = [(done.t_ns - START_NS, done.data.ended_ns or done.t_ns) for done in kubelet_ended(case)]
+    for each in pod.instances(container):
+        if not each.has_run and any(from_ns <= (each.begun_ns or 0) <= ended_ns for from_ns, ended_ns in ends_ns):
+            yield each
+
+
 def _kubelet_back_ns(case: Case, done: Done) -> int | None:
     """When the next kubelet started, by its own log."""
     started = (each.data.kubelet_started_ns for each in case.recording.nodes)

@@ -13,7 +13,6 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.history.statuses import LOST_REASON
 from crashloop.model.after_restart import may_be_hidden
 from crashloop.model.lateness import DETECTION_S, START_SHARE_S
 from crashloop.model.pod_status import (
@@ -56,7 +55,12 @@ def phases_of(case: Case, pod: PodHistory) -> tuple[PhaseChange, ...]:
     }
     changes = [PhaseChange(0, PENDING, 0)]
     regulars = [each.name for each in case.scenario.pod.of_kind(ContainerKind.REGULAR)]
-    kills_ns, initialized_after = case.sandbox_kills_ns, -1
+    # What starts between a kill and the next sandbox starts in the one before.
+    made_ns = [each.fact.utc_ns for each in pod.sandboxes if each.phase == "created" and each.fact.utc_ns is not None]
+    kills_ns = [
+        min((each for each in made_ns if each >= kill_ns), default=kill_ns) for kill_ns in case.sandbox_kills_ns
+    ]
+    initialized_after = -1
     for t_ns, line, stamped_s, name, state in sorted(
         (*_transitions(case, pod), *_reconfigured(case)), key=lambda each: each[0]
     ):
@@ -130,7 +134,7 @@ def _states(case: Case, pod: PodHistory, spec: Container) -> Iterator[tuple[Fact
         if each.exit is not None and each.exit_code is not None:
             probed = bool(spec.killing_probes) and was_killed(case, spec.name, number, each)
             yield each.exit, 0.0, terminated(each.exit_code, killed=probed)
-        if (purged := _purged(case, pod, spec, each, following)) is not None:
+        if (purged := _purged(case, spec, each, following)) is not None:
             yield purged, 0.0, NEVER_STARTED
         if (removed := _removed_by_reset(case, each, replaced.get(each.ordinal), following)) is not None:
             yield removed, 0.0, KnownState(kind=StateKind.WAITING, last_exit_code=each.exit_code, being_reset=True)
@@ -153,21 +157,10 @@ def _cut_off(pod: PodHistory, container: str) -> Iterator[Fact]:
             yield gone
 
 
-def _purged(
-    case: Case, pod: PodHistory, spec: Container, instance: Instance, following: Instance | None
-) -> Fact | None:
-    """The removal of a sidecar for another sandbox, from which on, by a variant, it counts as one that has not started.
-
-    Not if it was removed before a status could show its end: of what it knows to have run the kubelet then states an end.
-    """
+def _purged(case: Case, spec: Container, instance: Instance, following: Instance | None) -> Fact | None:
+    """The removal of a sidecar for another sandbox, from which on, by a variant, it counts as one that has not started."""
     known = spec.is_sidecar and may_be_hidden(spec, case.prediction.deviations)
-    removed = instance.removed if known and case.lost_sandbox(instance, following) else None
-    if removed is None or removed.utc_ns is None:
-        return None
-    until_ns = case.recording.end_ns if following is None else following.begun_ns or case.recording.end_ns
-    shown = [each.containers.get(spec.name) for each in pod.statuses if removed.utc_ns < each.t_ns <= until_ns]
-    stated = [each.last_state.reason for each in shown if each is not None and each.last_state is not None]
-    return None if LOST_REASON in stated else removed
+    return instance.removed if known and case.lost_sandbox(instance, following) else None
 
 
 def _removed_by_reset(

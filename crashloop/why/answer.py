@@ -7,7 +7,6 @@ from typing import Annotated, Any, Required, TypedDict, cast
 import msgspec
 
 from crashloop.errors import UsageError
-from crashloop.history.statuses import LOST_REASON
 from crashloop.kubelet_files import form_of_a_pod
 from crashloop.model.config import DEFAULT_CURVE, Curve
 from crashloop.model.counter import RESET_AFTER_S
@@ -19,7 +18,7 @@ from crashloop.spec.pod import Container, ContainerKind, Pod
 from crashloop.spec.scenario import Mode
 from crashloop.spec.version import RELEASES, KubernetesVersion
 from crashloop.stress.pod_template import PodTemplate, unknown_fields
-from crashloop.why.causes import HOOKS, Cause, cause_of, concerns_of, killed_by, time_of, waits_for
+from crashloop.why.causes import HOOKS, LOST, Cause, cause_of, concerns_of, killed_by, time_of, waits_for
 from crashloop.words import in_words
 from crashloop.yaml_text import Json
 
@@ -234,9 +233,7 @@ def _container_answer(
     curve = setting.curve or DEFAULT_CURVE
     code = int((ended or {}).get("exitCode") or 0)
     shown = state.get("terminated")
-    is_lost = (
-        shown is not None and shown.get("reason") == LOST_REASON
-    )  # to a kubelet it has not run, so nothing delays it
+    is_lost = shown is not None and shown.get("reason") == LOST  # to a kubelet it has not run, so nothing delays it
     decision = None
     if shown and cause is not Cause.PROBE:
         decision = _decided(planned, container, code, setting, is_lost=is_lost).decision

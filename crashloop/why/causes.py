@@ -10,7 +10,6 @@ from enum import StrEnum
 from signal import Signals
 from typing import NamedTuple
 
-from crashloop.history.statuses import LOST_REASON
 from crashloop.spec.version import KubernetesVersion
 from crashloop.yaml_text import Json
 
@@ -43,6 +42,8 @@ _START = frozenset(
 )
 _NO_START = frozenset({"StartError", "ContainerCannotRun"})
 HOOKS = frozenset({"PostStartHookError"})
+LOST = "ContainerStatusUnknown"
+"""The reason of an end that the runtime has no record of."""
 _NOT_SEEN = "Unknown"
 """containerd's reason, beside 255, of an end that it did not see: internal/cri/server/helpers.go@v2.1."""
 _BY_PROBE = ("failed liveness probe", "failed startup probe")
@@ -85,7 +86,7 @@ def cause_of(ended: Json, *, probes: bool, killed_by: str, has_memory_limit: boo
         return Cause.HOOK, f"exit code {code}: the kubelet killed it, as its postStart hook failed"
     if killed_by:
         return Cause.PROBE, f"exit code {code}: the kubelet killed it ({killed_by})"
-    if reason == LOST_REASON:
+    if reason == LOST:
         return Cause.NONE, f"its kubelet lost it, and does not know how it ended ({reason}; {code} is no exit code)"
     if reason == _NOT_SEEN:
         return (
