@@ -45,6 +45,18 @@ def test_what_ends_at_once_holds_nothing_up() -> None:
     assert 'FAIL: restart 1 of "app" was created 3.9 s after the exit' in finding
 
 
+@pytest.mark.parametrize(("killed_s", "findings"), [(7.0, 0), (11.0, 1)], ids=["after-the-other", "too-late"])
+def test_a_kill_whose_exit_nobody_saw_holds_up_that_of_another_container(killed_s: float, findings: int) -> None:
+    """Without runtime events: SIGKILL ends the stubborn one within 4 s of its last answer, of which its journal has no line."""
+    probed = app(HOLDS, probes=(Probe(failure_threshold=1),))
+    history = History(scenario(probed, STUBBORN)).lives("app", (1.0, killed_s, 143), (11.2, None, 0), runtime=False, status=False)
+    history.lives("stubborn", (1.0, None, 0), runtime=False, status=False)
+    history.note(2.0, "stubborn", 0, "liveness.0", "F").note(3.0, "app", 0, "liveness.0", "F")
+    history.lives("stubborn", (9.0, None, 0), first=1, runtime=False, status=False)
+    found = told(checked("probe-kill", history.ends(30)))
+    assert len([each for each in found if each.startswith('FAIL: "app" ran on for')]) == findings
+
+
 @pytest.mark.parametrize(("created_s", "findings"), [(12.0, 0), (20.0, 1)], ids=["back", "long-back"])
 def test_a_restart_waits_for_the_runtime_that_the_scenario_took_away(created_s: float, findings: int) -> None:
     away = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.RESTART_RUNTIME, arguments={"down_s": 5.0})

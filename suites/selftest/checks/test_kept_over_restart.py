@@ -3,13 +3,15 @@
 import msgspec
 import pytest
 
+from crashloop.history.event import Kind
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, Probe, ProbeKind
+from crashloop.spec.program import exits_with
 from crashloop.verdict import Outcome, Verdict
 from sim.faults import CompanyFault, RestartFault
 from sim.faults.fault import Fault
 from suites.conformance.scenarios import at
-from suites.selftest.kit.cases import checked, scenario, told
+from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.histories import History
 from tools.trials import NO_FAULT, VERSION, recordings_of, verdict_of
@@ -76,3 +78,19 @@ def test_what_was_not_ready_and_is_called_ready_is_a_fail() -> None:
 def test_what_is_ready_again_by_its_probe_may_be_called_so() -> None:
     (finding,) = called_ready(after="S")
     assert finding.startswith("INCONCLUSIVE: 0 statuses of a probed container")
+
+
+@pytest.mark.parametrize("ended_s", [10.0, 40.0], ids=["between-create-and-start", "long-after"])
+def test_a_start_that_its_kubelet_did_not_live_to_make_leaves_open_what_is_stated(ended_s: float) -> None:
+    """The container that was only created waits, without the exit before it, which is removed for it."""
+    history = History(scenario(app(exits_with(1, after_s=2.0)))).lives("app", (1.0, 3.0, 1), status=False)
+    history.runtime(10.0, Kind.CREATED, "app", "app-1").runtime(10.2, Kind.REMOVED, "app", "app-0")
+    history.intervention(ended_s, "restart-kubelet", ended_s=ended_s + 0.5)
+    waits = {"name": "app", "restartCount": 1, "ready": False, "state": {"waiting": {"reason": "ContainerCreating"}}}
+    history.status(50.0, {"app": waits}, phase="Pending")
+    history.lives("app", (50.5, None, 0), first=2, status=False)
+    history.status(51.0, {"app": history.running("app", 2, 50.5)}).ends(60)
+    found = [*told(checked("pod-phase", history)), *told(checked("last-exit", history))]
+    kinds = {each.split(":")[0] for each in found if "Pending (" in each or "shows no last exit" in each}
+    assert len(found) == 2
+    assert kinds == ({"INCONCLUSIVE"} if ended_s < 20 else {"FAIL"})

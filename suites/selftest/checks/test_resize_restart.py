@@ -7,6 +7,8 @@ import pytest
 
 from crashloop.history.event import Channel, Kind
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
+from crashloop.spec.pod import RestartPolicy
+from crashloop.spec.program import exits_with
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History, Life
 
@@ -103,15 +105,16 @@ def test_a_container_that_begins_after_its_resize_is_inconclusive() -> None:
     ]
 
 
-def naming(*generations: tuple[float, int | None]) -> History:
-    """What statuses name before and after a resize at 8 s."""
+def naming(*generations: tuple[float, int | None], ended_s: float = 100.0) -> History:
+    """What statuses name before and after a resize at 8 s; from `ended_s` on they say that the pod has failed."""
     made = (
         History(RESIZED)
         .lives("app", (0.5, None, 0), status=False)
         .intervention(8, "resize", container="app", cpu="20m")
     )
     for at_s, named in generations:
-        made.status(at_s, {"app": made.running("app", 0, 0.5)}, observedGeneration=named)
+        phase = "Failed" if at_s >= ended_s else "Running"
+        made.status(at_s, {"app": made.running("app", 0, 0.5)}, phase=phase, observedGeneration=named)
     return made.ends(60)
 
 
@@ -136,6 +139,19 @@ def test_another_generation_is_a_fail(named: tuple[tuple[float, int | None], ...
     assert re.fullmatch(
         rf"FAIL: the generation that a status names is {number} \(history line \d+\); {due} was due\.", found[0]
     )
+
+
+@pytest.mark.parametrize(("ended_s", "findings"), [(15.0, 0), (100.0, 1)], ids=["ended", "goes-on"])
+def test_a_kubelet_looks_at_no_change_of_a_pod_that_has_ended(ended_s: float, findings: int) -> None:
+    named = naming((1, 1), (7.5, 1), (50, 1), ended_s=ended_s)
+    assert len(told(checked("observed-generation", named))) == findings
+
+
+def test_what_ended_for_good_before_its_resize_is_not_started_again() -> None:
+    never = scenario(app(exits_with(0), restarts_on_resize=True), policy=RestartPolicy.NEVER)
+    made = History(msgspec.structs.replace(never, interventions=RESIZED.interventions)).lives("app", (0.5, 5.9, 0))
+    made.intervention(8, "resize", container="app", cpu="20m").ends(60)
+    assert [each for each in told(checked("resize-restart", made)) if "FAIL" in each] == []
 
 
 def test_a_resize_without_sigterm_is_a_fail() -> None:
