@@ -49,7 +49,9 @@ def test_what_ends_at_once_holds_nothing_up() -> None:
 def test_a_kill_whose_exit_nobody_saw_holds_up_that_of_another_container(killed_s: float, findings: int) -> None:
     """Without runtime events: SIGKILL ends the stubborn one within 4 s of its last answer, of which its journal has no line."""
     probed = app(HOLDS, probes=(Probe(failure_threshold=1),))
-    history = History(scenario(probed, STUBBORN)).lives("app", (1.0, killed_s, 143), (11.2, None, 0), runtime=False, status=False)
+    history = History(scenario(probed, STUBBORN)).lives(
+        "app", (1.0, killed_s, 143), (11.2, None, 0), runtime=False, status=False
+    )
     history.lives("stubborn", (1.0, None, 0), runtime=False, status=False)
     history.note(2.0, "stubborn", 0, "liveness.0", "F").note(3.0, "app", 0, "liveness.0", "F")
     history.lives("stubborn", (9.0, None, 0), first=1, runtime=False, status=False)
