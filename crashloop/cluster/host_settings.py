@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from crashloop.cluster.files import write_file
 from crashloop.errors import ClusterError
 
 KUBELET_WRITES = {
@@ -91,7 +92,7 @@ class HostSettings:
         if not self._file.exists():
             missing = tuple(folder for folder in self._folders if not Path(folder).exists())
             recorded = RecordedSettings(sysctls=self._read(), missing_folders=missing, controllers=self._controllers())
-            self._file.write_bytes(msgspec.json.encode(recorded))
+            write_file(self._file, msgspec.json.encode(recorded))  # whole or not at all, on a full disk too
 
     def raise_limits(self) -> None:
         """Raise limits that are too low, where the host allows it."""

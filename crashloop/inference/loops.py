@@ -26,11 +26,11 @@ from crashloop.spec.pod import KillingProbe, killed_after_s
 
 
 class LeftOut(StrEnum):
-    """Why a restarted container is no evidence."""
+    """Why restarted containers are no evidence, one or more of them."""
 
-    PROBE = "a probe may have killed it"
-    RESTARTS_ALL = "its pod has a rule RestartAllContainers"
-    INIT = "it is an init container"
+    PROBE = "perhaps killed by a probe"
+    RESTARTS_ALL = "in a pod with a rule RestartAllContainers"
+    INIT = "of the kind init"
 
 
 class StatedInstance(msgspec.Struct, frozen=True):

@@ -124,7 +124,7 @@ def _counts(seen: Observation) -> str:
         f"{seen.waiting} wait now" if seen.waiting else "",
         f"delays that the kubelets state: {said} s" if said else "",
         f"{gave} gave a wait" if gave else "",
-        *(f"{number} left out because {reason}" for reason, number in seen.left_out_because.items()),
+        *(f"{number} left out: {reason}" for reason, number in seen.left_out_because.items()),
     ]
     return "; ".join(filter(None, parts))
 

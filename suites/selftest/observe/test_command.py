@@ -119,7 +119,7 @@ def test_containers_that_probes_restart_are_counted_and_not_used(tmp_path: Path)
     _, output, seen = observed(ClusterPeer([[node("worker")]], [probed]), tmp_path)
     assert (seen.left_out, seen.nodes) == (1, ())
     assert "1 restarting container in all namespaces" in output
-    assert "1 left out because a probe may have killed it" in output
+    assert "1 left out: perhaps killed by a probe" in output
     assert "No wait of 1 restarting container could be used" in output
 
 

@@ -71,7 +71,7 @@ def test_the_cause_is_named_where_a_probe_keeps_all_from_being_judged(tmp_path: 
     probed = pod("probed", 19, 1_700_000_000, 0, probe={"exec": {}, "periodSeconds": 1, "failureThreshold": 1})
     with watched(ClusterPeer([[node("worker")]], [probed]), tmp_path) as restarts:
         said = failure(lambda: restarts.assert_follows(MAX_10S, pod="probed", within_s=0))
-    assert said.splitlines()[1] == "Restarted containers left out, because a probe may have killed it: 1."
+    assert said.splitlines()[1] == "Restarted containers left out, perhaps killed by a probe: 1."
 
 
 def test_one_pod_can_be_judged_among_others(peer: ClusterPeer, tmp_path: Path) -> None:
