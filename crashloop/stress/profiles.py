@@ -4,6 +4,7 @@ The pod templates that its loads name are read once: a resolved profile holds th
 """
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,13 @@ def _misspelt_kinds(read: list[Any]) -> Iterator[str]:
     for each in (*read, *objects_in(read)):
         given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
         group = api.rpartition("/")[0]
-        kind = next((name for name in _KINDS if name.lower() == given.lower()), "")
+        named = given.lower().removesuffix("s")
+        near = (
+            []
+            if named.endswith("list") and named != "list"
+            else get_close_matches(named, map(str.lower, _KINDS), 1, 0.85)
+        )
+        kind = next((name for name in _KINDS if name.lower() in near), "")
         if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
             yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
 

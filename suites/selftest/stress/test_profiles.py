@@ -77,6 +77,10 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
             "kind: deployment\napiVersion: apps/v1\n",
             "it has a deployment of apps/v1; Kubernetes has Deployment, of apps/v1.",
         ),
+        (
+            "kind: Deploymnt\napiVersion: apps/v1\n",
+            "it has a Deploymnt of apps/v1; Kubernetes has Deployment, of apps/v1.",
+        ),
         ("kind: Job\napiVersion: bach/v1\n", "it has a Job of bach/v1; Kubernetes has Job, of batch/v1."),
         (
             "{kind: List, apiVersion: v1, items: [{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: core/v1}]}]}",
@@ -98,6 +102,7 @@ def test_full_is_what_the_official_limit_leaves_beside_the_other_loads(
     ids=[
         "no-version",
         "other-case",
+        "a-letter-too-few",
         "no-group",
         "in-lists",
         "a-class",
