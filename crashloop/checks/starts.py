@@ -24,7 +24,7 @@ from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import InSandbox, by_sandbox, leaves_ns, ran
+from crashloop.restarts.lives import InSandbox, by_sandbox, exited_by_itself, leaves_ns, ran
 from crashloop.restarts.outages import held_by_api_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import restarts_of
@@ -77,15 +77,18 @@ def owed_starts(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Owed]
         since = _lets_go(init, there.instances(init.name))
     if since is not None:
         regular = case.scenario.pod.of_kind(ContainerKind.REGULAR)
-        yield from (Owed(each, since) for each in regular if not _is_done(case, pod, there, each))
+        yield from (Owed(each, since) for each in regular if not _had_ended(case, pod, there, each))
 
 
-def _is_done(case: Case, pod: PodHistory, there: InSandbox, container: Container) -> bool:
-    """Whether it had ended for good before a sandbox was made: whether such a container runs again there is not for this rule."""
+def _had_ended(case: Case, pod: PodHistory, there: InSandbox, container: Container) -> bool:
+    """Whether it had ended before a sandbox was made, for good or by itself: that is for the rules of restarts and delays."""
     if there.since is None:
         return False
     before = [each for each in ran(pod, container.name) if (each.begun_ns or 0) < (there.since.utc_ns or 0)]
-    return bool(before) and case.decided(container.name, before[-1]).decision is Decision.STOP
+    if not before:
+        return False
+    stops = case.decided(container.name, before[-1]).decision is Decision.STOP
+    return stops or exited_by_itself(case, container.name, len(before) - 1, before[-1])
 
 
 def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:

@@ -259,9 +259,7 @@ class Restarts:
 
     def _left_out(self) -> list[str]:
         """Restarted containers of the namespace that were not judged, by the reason."""
-        return [
-            f"Restarted containers left out, {why}: {number}." for why, number in self._watch.left_out.items()
-        ]
+        return [f"Restarted containers left out, {why}: {number}." for why, number in self._watch.left_out.items()]
 
     def _loss(self) -> list[str]:
         """Why changes of pods were not seen, if they were not."""

@@ -150,9 +150,9 @@ def _may_be_cut_off(answer: ProbeAnswer, instance: Instance) -> bool:
 
 
 def _may_be_asked_again(answer: ProbeAnswer, probe: Probe, instance: Instance, early_s: float = EARLY_S) -> bool:
-    """Whether the next question may have been under way when the instance ended."""
-    exit_ns = instance.exit_ns
-    return exit_ns is not None and exit_ns >= answer.had_ns + (probe.period_s - early_s) * 1e9
+    """Whether the next question may have been under way when the instance ended: a period after this one, whatever that took."""
+    exit_ns, stamped_ns = instance.exit_ns, answer.fact.utc_ns
+    return exit_ns is not None and exit_ns >= (stamped_ns or 0) + (probe.period_s - early_s) * 1e9
 
 
 def _is_of_the_next_life(fact: Fact, instance: Instance) -> bool:
