@@ -1,8 +1,12 @@
 """The checker of first starts: a container starts once what stands before it lets it."""
 
-from crashloop.history.event import Kind
+import msgspec
+import pytest
+
+from crashloop.history.event import Channel, Kind
+from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
-from crashloop.spec.program import HOLDS, runs
+from crashloop.spec.program import HOLDS, exits_with, runs
 from suites.selftest.kit.cases import app, checked, scenario, told
 from suites.selftest.kit.histories import History
 
@@ -40,6 +44,23 @@ def test_a_container_that_starts_long_after_the_init_containers_is_a_fail() -> N
 def test_a_container_behind_an_init_container_that_fails_is_owed_nothing() -> None:
     history = History(IN_TURN).lives("setup", (0.5, 1.5, 1), (2, 3, 1)).ends(60)
     assert told(checked("first-start", history)) == []
+
+
+@pytest.mark.parametrize(("exit_s", "findings"), [(4.0, 0), (None, 1)], ids=["had-ended", "ran"])
+def test_what_waits_for_its_delay_in_another_sandbox_is_for_the_rules_of_delays(
+    exit_s: float | None, findings: int
+) -> None:
+    lost = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
+    crashes = app(exits_with(1, after_s=3.0))
+    history = History(msgspec.structs.replace(scenario(SETUP, crashes, name="another-sandbox"), interventions=(lost,)))
+    history.lives("setup", (0.2, 0.6, 0)).lives("app", (1.0, exit_s or 5.5, 1 if exit_s else 143)).intervention(
+        5.0, "kill-sandbox"
+    )
+    for at_s, identity, phase in ((5.1, "one", "exited"), (6.0, "two", "created"), (6.1, "two", "started")):
+        history.add(at_s, Channel.RUNTIME, Kind.SANDBOX, {"container_id": identity, "phase": phase}, pod=True)
+    history.lives("setup", (6.5, 7.0, 0), first=1).ends(60)
+    found = [each for each in told(checked("first-start", history)) if '"app" was not started within 53' in each]
+    assert len(found) == findings
 
 
 PROBED = scenario(
