@@ -129,15 +129,18 @@ def _misspelt_kinds(read: list[Any]) -> Iterator[str]:
     for each in (*read, *objects_in(read)):
         given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
         group = api.rpartition("/")[0]
-        named = given.lower().removesuffix("s")
-        near = (
-            []
-            if named.endswith("list") and named != "list"
-            else get_close_matches(named, map(str.lower, _KINDS), 1, 0.85)
-        )
-        kind = next((name for name in _KINDS if name.lower() in near), "")
+        kind = _kind_like(given)
         if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
             yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
+
+
+def _kind_like(given: str) -> str:
+    """The kind of Kubernetes that is called so or nearly so; empty if there is none, as for a DeploymentList."""
+    by_name = {name.lower(): name for name in _KINDS}
+    named = given.lower().removesuffix("s")
+    if named.endswith("list"):
+        return by_name.get(named, "")
+    return next((by_name[each] for each in get_close_matches(named, by_name, 1, 0.85)), "")
 
 
 def _faulty_classes(read: list[Any]) -> Iterator[str]:

@@ -80,7 +80,7 @@ def read_folder(folder: Path) -> Evidence:
 
 
 def _closed(folder: Path) -> Iterator[UsageError]:
-    """Folders that nobody looked into: whoever made a dump as root keeps them to himself."""
+    """A fault for each folder that cannot be listed, as of a dump that root has made."""
     for each in (folder, *folder.rglob("*")):
         try:
             if each.is_dir():

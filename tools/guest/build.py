@@ -10,11 +10,9 @@ from crashloop.cluster.provider import Progress
 from crashloop.errors import PrerequisiteError
 from tools.guest.recipe import (
     BOOT_FILES,
-    EMULATED,
     EMULATOR,
     FRAGMENT,
     IMAGE_SIZE,
-    PACKAGES,
     ROOT_FILES,
     SOURCE,
     SUITE,
@@ -23,6 +21,7 @@ from tools.guest.recipe import (
     image_name,
     kernel_name,
     mirror_of,
+    packages,
     without_spinning,
 )
 
@@ -67,7 +66,6 @@ def root_image(cache_dir: Path, progress: Progress, *, emulated: bool = False) -
         _install_tools(EMULATOR)
     if not kept.exists():
         _install_tools()
-        packages = (*PACKAGES, *EMULATED) if emulated else PACKAGES
         with Cache(cache_dir).workplace("guest-root", progress) as work:
             work.chmod(0o755)
             root, disk = work / "root", work / "disk"
@@ -90,7 +88,7 @@ def root_image(cache_dir: Path, progress: Progress, *, emulated: bool = False) -
                         "mmdebstrap",
                         "--variant=minbase",
                         f"--keyring={KEYRINGS}",
-                        f"--include={','.join(packages)}",
+                        f"--include={','.join(packages(emulated=emulated))}",
                         f"--customize-hook=sync-in {ROOT_FILES} /",
                         '--customize-hook=mkdir "$1/checkout"',
                         *(f"--customize-hook={hook}" for hook in hooks),

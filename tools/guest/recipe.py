@@ -113,6 +113,11 @@ def without_spinning(locks: str) -> str:
     return text
 
 
+def packages(*, emulated: bool) -> tuple[str, ...]:
+    """Packages of the guest."""
+    return (*PACKAGES, *EMULATED) if emulated else PACKAGES
+
+
 def image_name(checkout: Path, *, emulated: bool = False) -> str:
     """Name of the cached root image; other packages, files, Python requirements or programs give another one."""
     files = sorted(path for path in ROOT_FILES.rglob("*") if path.is_file())
@@ -120,8 +125,9 @@ def image_name(checkout: Path, *, emulated: bool = False) -> str:
     project = tomllib.loads((checkout / "pyproject.toml").read_text())
     programs = [project["project"].get(each) for each in ("scripts", "entry-points")]
     installed = json.dumps([programs, project["build-system"]], sort_keys=True)
-    packages = (*PACKAGES, *EMULATED) if emulated else PACKAGES
-    digest = _digest((SUITE, IMAGE_SIZE, *packages, installed, *(path.read_text() for path in inputs)))
+    digest = _digest(
+        (SUITE, IMAGE_SIZE, *packages(emulated=emulated), installed, *(path.read_text() for path in inputs))
+    )
     return f"{'emulated' if emulated else 'root'}-{digest}.img"
 
 

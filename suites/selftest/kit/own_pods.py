@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crashloop.stress.pod_faults import invalid
 from crashloop.stress.pod_template import PodTemplate
 
 RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
@@ -14,3 +15,8 @@ def spec(**fields: Any) -> dict[str, Any]:
 
 def template(pod_spec: dict[str, Any]) -> PodTemplate:
     return PodTemplate(file="app.yaml", spec=pod_spec)
+
+
+def faults(container: dict[str, Any], **pod: Any) -> list[str]:
+    """What an API server refuses of a container, and of its pod beside it."""
+    return list(invalid({"containers": [{"name": "app", "image": "app:1", **container}], **pod}))
