@@ -95,6 +95,8 @@ class HostModel(msgspec.Struct, frozen=True, kw_only=True):
     delivery_ms: Range = (2, 40)
     """From the API server to the recorder."""
     relist_ms: Range = (3, 25)
+    clear_ms: Range = (0, 0)
+    """From the runtime's event of an exit to when it tells of that: it clears away what is left of the process."""
     speak_ms: Range = (1, 20)
     """From the start of the process to the journal's first stamp."""
     answer_ms: Range = (15, 120)
@@ -161,7 +163,9 @@ NO_LOG = HostModel(
 )
 
 SLOW_DISK = HostModel(name="slow disk", slow_disk=True, create_ms=(500, 6_000), controls=False)
-SLOW_RUNTIME = HostModel(name="slow runtime", slow_disk=True, create_ms=(200, 3_000), relist_ms=(500, 3_000))
+SLOW_RUNTIME = HostModel(
+    name="slow runtime", slow_disk=True, create_ms=(200, 3_000), clear_ms=(50, 5_000), relist_ms=(500, 3_000)
+)
 SLOW_API = HostModel(name="slow API", api_ms=(200, 6_000), delivery_ms=(200, 12_000))
 STARVING = HostModel(
     name="starving",

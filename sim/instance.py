@@ -49,6 +49,8 @@ class SimulatedInstance(msgspec.Struct, eq=False):
     spoke_ns: int = 0
     """When its program stamped its start."""
     exited_ns: int | None = None
+    cleared_ns: int = 0
+    """From when on the runtime tells of its exit."""
     removed_ns: int | None = None
     exit_code: int = 0
     life: int = 0
@@ -70,10 +72,10 @@ class SimulatedInstance(msgspec.Struct, eq=False):
         return self.started_ns is None and self.exited_ns is not None
 
     def state(self, at_ns: int) -> InstanceState:
-        """Its true state at that time."""
+        """Its state at that time, by the runtime."""
         if self.removed_ns is not None and self.removed_ns <= at_ns:
             return InstanceState.REMOVED
-        if self.exited_ns is not None and self.exited_ns <= at_ns:
+        if self.exited_ns is not None and max(self.exited_ns, self.cleared_ns) <= at_ns:
             return InstanceState.EXITED
         if self.started_ns is not None and self.started_ns <= at_ns:
             return InstanceState.RUNNING

@@ -173,9 +173,18 @@ class Runtime:
         else:
             if hook_s:
                 yield from self._while_it_runs(instance, hook_s * S)
-            if instance.spoke_ns > self.loop.now:  # a program that gets no CPU hears no signal
-                yield instance.spoke_ns - self.loop.now
-            self._exit(pod, instance, container.exit_code_on_term, by_itself=False)
+            if instance.spoke_ns <= self.loop.now:
+                self._exit(pod, instance, container.exit_code_on_term, by_itself=False)
+            else:  # the first process of a container that has no handler yet hears no SIGTERM; its journal is written already
+                grace_ns = max(given_s - hook_s, GRACE_PERIOD_S) * S
+                yield from self._while_it_runs(instance, max(grace_ns, instance.spoke_ns - self.loop.now))
+                self._exit(pod, instance, KILLED, LifeEnd.SIGNAL)
+        yield from self._until_told(instance)
+
+    def _until_told(self, instance: SimulatedInstance) -> Steps:
+        """A stop answers when the runtime knows of the exit."""
+        if instance.cleared_ns > self.loop.now:
+            yield instance.cleared_ns - self.loop.now
 
     def _while_it_runs(self, instance: SimulatedInstance, longest_ns: int) -> Steps:
         """A wait that ends with the instance: a hook goes with its container, and a stop with the exit."""
@@ -193,6 +202,8 @@ class Runtime:
                 yield from self.kill(pod, *each)
         while any(instance.exited_ns is None for _, instance, _ in slow):
             yield LOOK_NS
+        for instance in pod.instances:
+            yield from self._until_told(instance)
 
     def _exit(
         self,
@@ -221,6 +232,10 @@ class Runtime:
         published = self.host.awake(now + self.host.takes_ms(REAP_MS))
         of_exit = {"refused": REFUSAL} if end is LifeEnd.START else {"published_ns": published}
         self._event(pod, instance, now, Kind.EXITED, published, exit_code=exit_code, **of_exit)
+        if self.host.model.clear_ms[1]:
+            instance.cleared_ns = self.host.awake(published + self.host.takes_ms(self.host.model.clear_ms))
+            self.loop.at(instance.cleared_ns, self.on_change)
+            self._event(pod, instance, instance.cleared_ns, Kind.CLEARED)
         self.on_change()
         self.on_exit(pod, instance)
         pod.on_exit(instance)
@@ -231,7 +246,7 @@ class Runtime:
             pod.logs[instance.name].discard(instance.number)
         instance.removed_ns = self.loop.now
         pod.instances.remove(instance)
-        self._event(pod, instance, self.loop.now, Kind.REMOVED)
+        self._event(pod, instance, max(self.loop.now, instance.cleared_ns), Kind.REMOVED)
 
     def forget(self, pod: SimPod, name: str) -> None:
         """Remove the newest instance of a container at once; one that runs is killed."""

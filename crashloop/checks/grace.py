@@ -149,8 +149,8 @@ def check_term_first(case: Case, seen: Seen) -> Iterator[Finding]:
             continue
         graces_s = {GRACE_PERIOD_S, *case.scenario.pod.graces_s(spec)}
         signalled_ns = [exit_ns - grace_s * 1_000_000_000 for grace_s in graces_s]
-        if any(start_ns <= each < spoke.utc_ns for each in signalled_ns):
-            continue  # its process would have heard nothing
+        if any(start_ns <= each < spoke.utc_ns + _kill_takes_ns(case, each, exit_ns) for each in signalled_ns):
+            continue  # its process may have heard nothing
         lines = (spoke.line, instance.exit.line)
         sentence = (
             f"{life.name} was ended by SIGKILL {at_lines(lines)}; it exits on SIGTERM, and had 2 s at least for that."
@@ -161,3 +161,8 @@ def check_term_first(case: Case, seen: Seen) -> Iterator[Finding]:
             if each >= spoke.utc_ns
         )
         yield fail_unless(next(filter(None, doubts), None), sentence, *lines)
+
+
+def _kill_takes_ns(case: Case, due_ns: int, exit_ns: int) -> int:
+    """By how much SIGKILL and the exit may have come after the end of a grace period, so that SIGTERM was as much earlier."""
+    return round((ANSWERED_WITHIN_S + case.recording.host.held_s(due_ns, exit_ns)) * 1e9)

@@ -118,6 +118,9 @@ class Kind(StrEnum):
     EXEC_EXITED = "exec-exited"
     """RUNTIME: a process that was executed in the container, such as an exec probe, ended. data: container_id, exec_id,
     exit_code, published_ns."""
+    CLEARED = "cleared"
+    """RUNTIME: the runtime has cleared away what is left of the exited process (containerd deletes its task), and from then on
+    tells kubelets that the container has exited. data: container_id."""
     SANDBOX = "sandbox"
     """RUNTIME: the pod's sandbox was created or went. data: container_id, phase (created, started, exited, removed)."""
     STATUS = "status"

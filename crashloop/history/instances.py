@@ -33,6 +33,7 @@ class RuntimeInstance(msgspec.Struct, kw_only=True, gc=False):
     started: Fact | None = None
     exited: Fact | None = None
     exit_code: int | None = None
+    cleared: Fact | None = None
     removed: Fact | None = None
 
     @property
@@ -77,6 +78,8 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     exited: Fact | None = None
     exit_code: int | None = None
     """By the runtime if it saw the exit, else by the journal."""
+    cleared: Fact | None = None
+    """From when on the runtime told that it had exited; None where that was not recorded."""
     removed: Fact | None = None
     life: int | None = None
     """The number that the journal gives it."""
@@ -110,6 +113,12 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def exit_ns(self) -> int | None:
         """Its exit by UTC, likewise."""
         return _utc_ns(self.exit)
+
+    @property
+    def clearing_ns(self) -> tuple[int, int] | None:
+        """From its exit to when the runtime told of that, UTC; None if one of them was not recorded."""
+        exit_ns, cleared_ns = self.exit_ns, _utc_ns(self.cleared)
+        return None if exit_ns is None or cleared_ns is None else (exit_ns, max(exit_ns, cleared_ns))
 
     @property
     def exit(self) -> Fact | None:
@@ -283,6 +292,7 @@ def _instance(ordinal: int, runtime: RuntimeInstance | None, life: JournalLife |
         started=runtime.started if runtime else None,
         exited=runtime.exited if runtime else None,
         exit_code=runtime_code if runtime_code is not None else (life.exit_code if life else None),
+        cleared=runtime.cleared if runtime else None,
         removed=runtime.removed if runtime else None,
         life=life.number if life else None,
         journal_started=life.started if life else None,

@@ -114,6 +114,10 @@ class Removed(ContainerLine, tag="removed", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.REMOVED
 
 
+class Cleared(ContainerLine, tag="cleared", frozen=True, kw_only=True):
+    kind: ClassVar[Kind] = Kind.CLEARED
+
+
 class Oom(ContainerLine, tag="oom", frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.OOM
 
@@ -214,6 +218,7 @@ OfAPod = (
     | Started
     | Noted
     | Exited
+    | Cleared
     | Removed
     | Oom
     | ExecExited

@@ -55,6 +55,7 @@ class PodReducer:
                 lines.Created: self._container,
                 lines.Started: self._container,
                 lines.Exited: self._container,
+                lines.Cleared: self._container,
                 lines.Removed: self._container,
                 lines.Oom: self._oom,
                 lines.ExecExited: self._shown,
@@ -170,6 +171,8 @@ class PodReducer:
             instance.started = fact
         elif moment is lines.Exited and instance.exited is None:
             instance.exited, instance.exit_code = fact, line.data.exit_code
+        elif moment is lines.Cleared and instance.cleared is None:
+            instance.cleared = fact
         elif moment is lines.Removed and instance.removed is None:
             instance.removed = fact
         else:

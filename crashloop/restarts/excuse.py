@@ -2,11 +2,14 @@
 
 Theory of operation. A stall before the due moment cannot make a restart later: it shifts a sync, and that sync waits for a
 share of a smaller rest. From then on the excuse is what the recording proves to have held up the accused, each proof bounded
-by the better ones (`history.host`). Run queues and pressure never excuse delays that are late by about the same time again
-and again where control containers speak (`bounds.late_alike`): stalls scatter, and neither faults nor a slow disk do.
+by the better ones (`history.host`), or what the runtime took to clear an ended process away, which it tells of only then
+(containerd internal/cri/server/events.go@v2.3.7 handleContainerExit). Run queues and pressure never excuse delays that are
+late by about the same time again and again where control containers speak (`bounds.late_alike`): stalls scatter, and neither
+faults nor a slow disk do.
 """
 
 from crashloop.history.host import Held
+from crashloop.history.stamps import joined, overlap_ns
 from crashloop.restarts.case import Case
 from crashloop.spec.scenario import POKE_EVERY_S, Mode
 from crashloop.words import seconds
@@ -37,7 +40,13 @@ def excuse(
     held = host.kubelet_held(*late_ns) if own_way else host.held(*late_ns)
     # Between a decision and its line in the log there is no work that a slow host makes longer.
     held_s = held.repeated_s if repeated else held.stalls_s if has_looked else held.total_s
+    clearing_s = 0.0 if own_way or has_looked else _clearing_s(case, late_ns)
     shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, held_s)}"
+    if clearing_s > held_s:
+        held_s, shown = (
+            clearing_s,
+            f"From the due moment on the runtime took {seconds(clearing_s)} until it told of an exit",
+        )
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
     unknown_s = host.unknown_s(*late_ns)
@@ -48,6 +57,12 @@ def excuse(
         return f"The wall clock jumped by {seconds(stepped_s)} meanwhile"
     is_poked = case.scenario.mode is Mode.ANNOTATED and not has_looked
     return _not_poked(case, window_ns, excess_s) if is_poked else None
+
+
+def _clearing_s(case: Case, late_ns: tuple[int, int]) -> float:
+    """For how long in that time the runtime still cleared away a process of the pods, before it tells any kubelet of the exit."""
+    instances = (each for pod in case.pods for of_name in pod.containers.values() for each in of_name)
+    return overlap_ns(joined(each.clearing_ns for each in instances if each.clearing_ns), *late_ns) / 1e9
 
 
 def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:

@@ -273,7 +273,7 @@ def _grace_ns(case: Case, spec: Container) -> int:
 
 
 def _syncing(spec: Container, before: Instance | None, instance: Instance, grace_ns: int) -> Iterator[tuple[int, int]]:
-    """The syncs that pull the image of an instance, start it with its hook, and kill it."""
+    """The syncs that pull the image of an instance, start it with its hook, and kill it; and how late they learn of its end."""
     begun_ns, start_ns, exit_ns = instance.begun_ns, instance.start_ns, instance.exit_ns
     if begun_ns is not None:
         pulled_since_ns = before.exit_ns if spec.image is not None and before is not None else None
@@ -281,6 +281,8 @@ def _syncing(spec: Container, before: Instance | None, instance: Instance, grace
         yield pulled_since_ns or begun_ns, until_ns or begun_ns
     if exit_ns is not None and instance.exit_code in (spec.exit_code_on_term, KILLED):
         yield exit_ns - grace_ns, exit_ns
+    if instance.clearing_ns is not None:  # no kubelet can learn of the exit before that is over
+        yield instance.clearing_ns
 
 
 def without_statements_ns(case: Case, from_ns: int, to_ns: int) -> int:

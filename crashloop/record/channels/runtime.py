@@ -105,6 +105,8 @@ class RuntimeChannel(Follower):
 
     def _take(self, runtime: Containerd, event: RuntimeEvent) -> None:
         container_id = event.container_id
+        if event.topic is Topic.TASK_DELETE and not self._tells_of_an_exit(event):
+            return
         if not self._attribution.knows(container_id):
             record = runtime.container(container_id)
             if record is None:
@@ -119,6 +121,12 @@ class RuntimeChannel(Follower):
             self._sink.pod(whose.pod, event_of(whose, event, node=self.node, received_ns=self._complete_ns))
         if event.topic is Topic.DELETE:
             self._attribution.forget(container_id)
+
+    def _tells_of_an_exit(self, cleared: RuntimeEvent) -> bool:
+        """Whether what was cleared away is the process of a container that was met before and not removed meanwhile."""
+        whose = self._attribution.whose(cleared.container_id)
+        is_its_own = cleared.exec_id in ("", cleared.container_id)
+        return is_its_own and whose is not None and whose.container is not None
 
     def _heed_starts(self, runtime: Containerd, whose: Attributed, event: RuntimeEvent) -> None:
         if event.topic is Topic.CREATE and whose.container is not None:

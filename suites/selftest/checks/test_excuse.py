@@ -76,6 +76,21 @@ def test_a_disk_that_held_somebody_up_excuses(io_us: int, excused: bool) -> None
     assert outcome(history) is (Outcome.INCONCLUSIVE if excused else Outcome.FAIL)
 
 
+@pytest.mark.parametrize(
+    ("identity", "until_s", "excused"),
+    [("app-1", 6.4, True), ("app-1", 6.2, False), ("app-0", 6.4, False)],
+    ids=["as long as the excess", "shorter", "cleared before the next began"],
+)
+def test_a_runtime_that_tells_of_the_exit_only_when_it_has_cleared_the_process_away_excuses(
+    identity: str, until_s: float, excused: bool
+) -> None:
+    at_s = until_s if identity == "app-1" else 1.6
+    (finding,) = told(checked("delays", late().runtime(at_s, Kind.CLEARED, "app", identity).ends(30)))
+    assert finding.startswith("INCONCLUSIVE: " if excused else "FAIL: ")
+    by = "From the due moment on the runtime took 1.4 s until it told of an exit, as long as the excess or longer."
+    assert finding.endswith(by if excused else BOUNDS)
+
+
 def with_controls(
     history: History, *, slow_at_s: tuple[float, ...] = (), create_s: float = 1.5, list_s: float = 0.003
 ) -> History:

@@ -234,6 +234,13 @@ def test_a_status_that_a_minute_without_a_cpu_held_up_is_open() -> None:
     assert finding.startswith("INCONCLUSIVE: the pod's phase was said to be Running")
 
 
+@pytest.mark.parametrize(("cleared_s", "says"), [(74.0, "INCONCLUSIVE"), (50.0, "FAIL")])
+def test_a_late_status_is_open_while_the_runtime_had_not_told_of_the_exit(cleared_s: float, says: str) -> None:
+    history = History(STAYS_FAILED).lives("app", (0.5, 1.5, 1), status=False).counts(75, "app", 0, phase="Running")
+    history.runtime(cleared_s, Kind.CLEARED, "app", "app-0").counts(76, "app", 0, phase="Failed").ends(80)
+    assert [each.split(":")[0] for each in told(checked("pod-phase", history))] == [says]
+
+
 def test_a_removal_without_a_rule_that_restarts_all_is_no_reason_for_pending() -> None:
     """As by `crictl rm --force`: what ran and is gone has ended, and its pod was Running."""
     history = History(CRASHING).lives("app", (0.5, 8.0, 137), (9.0, None, 0), status=False)

@@ -40,6 +40,15 @@ def test_a_program_that_had_no_handler_yet_hears_no_sigterm() -> None:
     assert told(checked("term-first", ended(6.0, spoke_s=4.5))) == []
 
 
+@pytest.mark.parametrize(
+    ("exit_s", "says"), [(4.1, []), (4.4, []), (4.6, ["FAIL"])], ids=["at-once", "on-a-busy-host", "long-after"]
+)
+def test_sigterm_came_earlier_than_the_grace_period_before_the_exit(exit_s: float, says: list[str]) -> None:
+    """SIGKILL comes when the grace period is over, and then the exit: what is counted back from that is no moment of SIGTERM."""
+    findings = told(checked("term-first", ended(exit_s, spoke_s=2.0)))
+    assert [each.split(":")[0] for each in findings] == says
+
+
 def test_a_program_that_got_no_cpu_for_its_grace_period_is_open() -> None:
     history = History(scenario(app(probes=(Probe(),)))).lives("app", (1.0, 30.0, KILLED)).stall(28.0, 2.0).ends(60)
     (finding,) = told(checked("term-first", history))

@@ -145,6 +145,10 @@ class Peer:
         )
         self.publish(Topic.EXIT, event, at_ns + 5)
 
+    def cleared(self, container_id: str, at_ns: int, *, exec_id: str | None = None) -> None:
+        event = api_pb2.TaskDelete(container_id=container_id, id=exec_id or container_id)
+        self.publish(Topic.TASK_DELETE, event, at_ns)
+
     def removed(self, container_id: str, at_ns: int) -> None:
         del self.containers[container_id]
         self.publish(Topic.DELETE, api_pb2.ContainerDelete(id=container_id), at_ns)

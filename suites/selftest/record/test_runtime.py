@@ -84,19 +84,22 @@ def test_a_life_of_a_container_is_reported_with_the_runtime_s_own_stamps(peer: P
         peer.created("c0", 100, labels("pod", "app"))
         peer.started("c0", 200)
         peer.exited("c0", 300, 42)
-        heard.wait_for(3)
+        peer.cleared("c0", 350)
+        heard.wait_for(4)
         peer.removed("c0", 400)
-        events = heard.wait_for(4)
+        events = heard.wait_for(5)
     assert in_short(events) == [
         ("pod", Kind.CREATED, "app", 0, 100),
         ("pod", Kind.STARTED, "app", 0, 200),
         ("pod", Kind.EXITED, "app", 0, 300),
+        ("pod", Kind.CLEARED, "app", 0, 350),
         ("pod", Kind.REMOVED, "app", 0, 400),
     ]
     assert [event.data for _, event in events] == [
         {"container_id": "c0", "image": "image"},
         {"container_id": "c0", "pid": 7},
         {"container_id": "c0", "exit_code": 42, "published_ns": 305},
+        {"container_id": "c0"},
         {"container_id": "c0"},
     ]
     assert {event.channel for _, event in events} == {Channel.RUNTIME}
@@ -151,6 +154,7 @@ def test_an_exec_that_ends_is_not_the_container_s_exit(peer: Peer) -> None:
     with following(peer) as (_, heard):
         peer.created("c0", 1, labels("pod", "app"))
         peer.exited("c0", 2, 1, exec_id="probe")
+        peer.cleared("c0", 2, exec_id="probe")
         peer.exited("c0", 3, 0)
         events = heard.wait_for(3)
     assert [event.kind for _, event in events] == [Kind.CREATED, Kind.EXEC_EXITED, Kind.EXITED]
@@ -164,6 +168,18 @@ def test_an_exit_that_is_stamped_before_its_start_is_kept_as_it_is(peer: Peer) -
         peer.started("c0", 30)
         events = heard.wait_for(3)
     assert in_short(events)[1:] == [("pod", Kind.EXITED, "app", 0, 20), ("pod", Kind.STARTED, "app", 0, 30)]
+
+
+def test_what_is_cleared_away_of_a_container_that_was_removed_or_never_met_is_no_gap(peer: Peer) -> None:
+    with following(peer) as (_, heard):
+        peer.cleared("never", 1)
+        peer.created("c0", 2, labels("pod", "app"))
+        heard.wait_for(1)
+        peer.removed("c0", 3)
+        peer.cleared("c0", 4)
+        peer.created("c1", 5, labels("pod", "app"))
+        events = heard.wait_for(3)
+    assert [event.kind for _, event in events] == [Kind.CREATED, Kind.REMOVED, Kind.CREATED]
 
 
 def test_a_sandbox_is_reported_by_its_phases(peer: Peer) -> None:

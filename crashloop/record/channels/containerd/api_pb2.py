@@ -26,7 +26,7 @@ from google.protobuf import any_pb2 as google_dot_protobuf_dot_any__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.crashloop/record/channels/containerd/api.proto\x12$crashloop.record.channels.containerd\x1a\x19google/protobuf/any.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x10SubscribeRequest\x12\x0f\n\x07\x66ilters\x18\x01 \x03(\t\"m\n\x08\x45nvelope\x12-\n\ttimestamp\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05topic\x18\x03 \x01(\t\x12#\n\x05\x65vent\x18\x04 \x01(\x0b\x32\x14.google.protobuf.Any\",\n\x0f\x43ontainerCreate\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05image\x18\x02 \x01(\t\"\x1d\n\x0f\x43ontainerDelete\x12\n\n\x02id\x18\x01 \x01(\t\".\n\tTaskStart\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0b\n\x03pid\x18\x02 \x01(\r\"}\n\x08TaskExit\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0b\n\x03pid\x18\x03 \x01(\r\x12\x13\n\x0b\x65xit_status\x18\x04 \x01(\r\x12-\n\texited_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x1f\n\x07TaskOOM\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"\xe1\x02\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12K\n\x06labels\x18\x02 \x03(\x0b\x32;.crashloop.record.channels.containerd.Container.LabelsEntry\x12\r\n\x05image\x18\x03 \x01(\t\x12>\n\x07runtime\x18\x04 \x01(\x0b\x32-.crashloop.record.channels.containerd.Runtime\x12\"\n\x04spec\x18\x05 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x13\n\x0bsnapshotter\x18\x06 \x01(\t\x12\x14\n\x0csnapshot_key\x18\x07 \x01(\t\x12.\n\ncreated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x17\n\x07Runtime\x12\x0c\n\x04name\x18\x01 \x01(\t\"\\\n\x16\x43reateContainerRequest\x12\x42\n\tcontainer\x18\x01 \x01(\x0b\x32/.crashloop.record.channels.containerd.Container\"$\n\x16\x44\x65leteContainerRequest\x12\n\n\x02id\x18\x01 \x01(\t\"!\n\x13GetContainerRequest\x12\n\n\x02id\x18\x01 \x01(\t\"Z\n\x14GetContainerResponse\x12\x42\n\tcontainer\x18\x01 \x01(\x0b\x32/.crashloop.record.channels.containerd.Container\"(\n\x15ListContainersRequest\x12\x0f\n\x07\x66ilters\x18\x01 \x03(\t\"]\n\x16ListContainersResponse\x12\x43\n\ncontainers\x18\x01 \x03(\x0b\x32/.crashloop.record.channels.containerd.Container\":\n\x16PrepareSnapshotRequest\x12\x13\n\x0bsnapshotter\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"9\n\x15RemoveSnapshotRequest\x12\x13\n\x0bsnapshotter\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"3\n\x0bKillRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0e\n\x06signal\x18\x03 \x01(\r\".\n\x16\x43ontainerStatusRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"`\n\x17\x43ontainerStatusResponse\x12\x45\n\x06status\x18\x01 \x01(\x0b\x32\x35.crashloop.record.channels.containerd.ContainerStatus\"i\n\x0f\x43ontainerStatus\x12\r\n\x05state\x18\x03 \x01(\r\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x03\x12\x11\n\texit_code\x18\x07 \x01(\x05\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x0f\n\x07message\x18\x0b \x01(\t\"\n\n\x08Whateverb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.crashloop/record/channels/containerd/api.proto\x12$crashloop.record.channels.containerd\x1a\x19google/protobuf/any.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x10SubscribeRequest\x12\x0f\n\x07\x66ilters\x18\x01 \x03(\t\"m\n\x08\x45nvelope\x12-\n\ttimestamp\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05topic\x18\x03 \x01(\t\x12#\n\x05\x65vent\x18\x04 \x01(\x0b\x32\x14.google.protobuf.Any\",\n\x0f\x43ontainerCreate\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05image\x18\x02 \x01(\t\"\x1d\n\x0f\x43ontainerDelete\x12\n\n\x02id\x18\x01 \x01(\t\".\n\tTaskStart\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0b\n\x03pid\x18\x02 \x01(\r\"}\n\x08TaskExit\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0b\n\x03pid\x18\x03 \x01(\r\x12\x13\n\x0b\x65xit_status\x18\x04 \x01(\r\x12-\n\texited_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\".\n\nTaskDelete\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\n\n\x02id\x18\x05 \x01(\t\"\x1f\n\x07TaskOOM\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"\xe1\x02\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12K\n\x06labels\x18\x02 \x03(\x0b\x32;.crashloop.record.channels.containerd.Container.LabelsEntry\x12\r\n\x05image\x18\x03 \x01(\t\x12>\n\x07runtime\x18\x04 \x01(\x0b\x32-.crashloop.record.channels.containerd.Runtime\x12\"\n\x04spec\x18\x05 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x13\n\x0bsnapshotter\x18\x06 \x01(\t\x12\x14\n\x0csnapshot_key\x18\x07 \x01(\t\x12.\n\ncreated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x17\n\x07Runtime\x12\x0c\n\x04name\x18\x01 \x01(\t\"\\\n\x16\x43reateContainerRequest\x12\x42\n\tcontainer\x18\x01 \x01(\x0b\x32/.crashloop.record.channels.containerd.Container\"$\n\x16\x44\x65leteContainerRequest\x12\n\n\x02id\x18\x01 \x01(\t\"!\n\x13GetContainerRequest\x12\n\n\x02id\x18\x01 \x01(\t\"Z\n\x14GetContainerResponse\x12\x42\n\tcontainer\x18\x01 \x01(\x0b\x32/.crashloop.record.channels.containerd.Container\"(\n\x15ListContainersRequest\x12\x0f\n\x07\x66ilters\x18\x01 \x03(\t\"]\n\x16ListContainersResponse\x12\x43\n\ncontainers\x18\x01 \x03(\x0b\x32/.crashloop.record.channels.containerd.Container\":\n\x16PrepareSnapshotRequest\x12\x13\n\x0bsnapshotter\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"9\n\x15RemoveSnapshotRequest\x12\x13\n\x0bsnapshotter\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"3\n\x0bKillRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\x12\x0e\n\x06signal\x18\x03 \x01(\r\".\n\x16\x43ontainerStatusRequest\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"`\n\x17\x43ontainerStatusResponse\x12\x45\n\x06status\x18\x01 \x01(\x0b\x32\x35.crashloop.record.channels.containerd.ContainerStatus\"i\n\x0f\x43ontainerStatus\x12\r\n\x05state\x18\x03 \x01(\r\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x03\x12\x11\n\texit_code\x18\x07 \x01(\x05\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x0f\n\x07message\x18\x0b \x01(\t\"\n\n\x08Whateverb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,38 +47,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TASKSTART']._serialized_end=419
   _globals['_TASKEXIT']._serialized_start=421
   _globals['_TASKEXIT']._serialized_end=546
-  _globals['_TASKOOM']._serialized_start=548
-  _globals['_TASKOOM']._serialized_end=579
-  _globals['_CONTAINER']._serialized_start=582
-  _globals['_CONTAINER']._serialized_end=935
-  _globals['_CONTAINER_LABELSENTRY']._serialized_start=890
-  _globals['_CONTAINER_LABELSENTRY']._serialized_end=935
-  _globals['_RUNTIME']._serialized_start=937
-  _globals['_RUNTIME']._serialized_end=960
-  _globals['_CREATECONTAINERREQUEST']._serialized_start=962
-  _globals['_CREATECONTAINERREQUEST']._serialized_end=1054
-  _globals['_DELETECONTAINERREQUEST']._serialized_start=1056
-  _globals['_DELETECONTAINERREQUEST']._serialized_end=1092
-  _globals['_GETCONTAINERREQUEST']._serialized_start=1094
-  _globals['_GETCONTAINERREQUEST']._serialized_end=1127
-  _globals['_GETCONTAINERRESPONSE']._serialized_start=1129
-  _globals['_GETCONTAINERRESPONSE']._serialized_end=1219
-  _globals['_LISTCONTAINERSREQUEST']._serialized_start=1221
-  _globals['_LISTCONTAINERSREQUEST']._serialized_end=1261
-  _globals['_LISTCONTAINERSRESPONSE']._serialized_start=1263
-  _globals['_LISTCONTAINERSRESPONSE']._serialized_end=1356
-  _globals['_PREPARESNAPSHOTREQUEST']._serialized_start=1358
-  _globals['_PREPARESNAPSHOTREQUEST']._serialized_end=1416
-  _globals['_REMOVESNAPSHOTREQUEST']._serialized_start=1418
-  _globals['_REMOVESNAPSHOTREQUEST']._serialized_end=1475
-  _globals['_KILLREQUEST']._serialized_start=1477
-  _globals['_KILLREQUEST']._serialized_end=1528
-  _globals['_CONTAINERSTATUSREQUEST']._serialized_start=1530
-  _globals['_CONTAINERSTATUSREQUEST']._serialized_end=1576
-  _globals['_CONTAINERSTATUSRESPONSE']._serialized_start=1578
-  _globals['_CONTAINERSTATUSRESPONSE']._serialized_end=1674
-  _globals['_CONTAINERSTATUS']._serialized_start=1676
-  _globals['_CONTAINERSTATUS']._serialized_end=1781
-  _globals['_WHATEVER']._serialized_start=1783
-  _globals['_WHATEVER']._serialized_end=1793
+  _globals['_TASKDELETE']._serialized_start=548
+  _globals['_TASKDELETE']._serialized_end=594
+  _globals['_TASKOOM']._serialized_start=596
+  _globals['_TASKOOM']._serialized_end=627
+  _globals['_CONTAINER']._serialized_start=630
+  _globals['_CONTAINER']._serialized_end=983
+  _globals['_CONTAINER_LABELSENTRY']._serialized_start=938
+  _globals['_CONTAINER_LABELSENTRY']._serialized_end=983
+  _globals['_RUNTIME']._serialized_start=985
+  _globals['_RUNTIME']._serialized_end=1008
+  _globals['_CREATECONTAINERREQUEST']._serialized_start=1010
+  _globals['_CREATECONTAINERREQUEST']._serialized_end=1102
+  _globals['_DELETECONTAINERREQUEST']._serialized_start=1104
+  _globals['_DELETECONTAINERREQUEST']._serialized_end=1140
+  _globals['_GETCONTAINERREQUEST']._serialized_start=1142
+  _globals['_GETCONTAINERREQUEST']._serialized_end=1175
+  _globals['_GETCONTAINERRESPONSE']._serialized_start=1177
+  _globals['_GETCONTAINERRESPONSE']._serialized_end=1267
+  _globals['_LISTCONTAINERSREQUEST']._serialized_start=1269
+  _globals['_LISTCONTAINERSREQUEST']._serialized_end=1309
+  _globals['_LISTCONTAINERSRESPONSE']._serialized_start=1311
+  _globals['_LISTCONTAINERSRESPONSE']._serialized_end=1404
+  _globals['_PREPARESNAPSHOTREQUEST']._serialized_start=1406
+  _globals['_PREPARESNAPSHOTREQUEST']._serialized_end=1464
+  _globals['_REMOVESNAPSHOTREQUEST']._serialized_start=1466
+  _globals['_REMOVESNAPSHOTREQUEST']._serialized_end=1523
+  _globals['_KILLREQUEST']._serialized_start=1525
+  _globals['_KILLREQUEST']._serialized_end=1576
+  _globals['_CONTAINERSTATUSREQUEST']._serialized_start=1578
+  _globals['_CONTAINERSTATUSREQUEST']._serialized_end=1624
+  _globals['_CONTAINERSTATUSRESPONSE']._serialized_start=1626
+  _globals['_CONTAINERSTATUSRESPONSE']._serialized_end=1722
+  _globals['_CONTAINERSTATUS']._serialized_start=1724
+  _globals['_CONTAINERSTATUS']._serialized_end=1829
+  _globals['_WHATEVER']._serialized_start=1831
+  _globals['_WHATEVER']._serialized_end=1841
 # @@protoc_insertion_point(module_scope)

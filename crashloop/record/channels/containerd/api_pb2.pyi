@@ -62,6 +62,14 @@ class TaskExit(_message.Message):
     exited_at: _timestamp_pb2.Timestamp
     def __init__(self, container_id: _Optional[str] = ..., id: _Optional[str] = ..., pid: _Optional[int] = ..., exit_status: _Optional[int] = ..., exited_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class TaskDelete(_message.Message):
+    __slots__ = ("container_id", "id")
+    CONTAINER_ID_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    container_id: str
+    id: str
+    def __init__(self, container_id: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+
 class TaskOOM(_message.Message):
     __slots__ = ("container_id",)
     CONTAINER_ID_FIELD_NUMBER: _ClassVar[int]

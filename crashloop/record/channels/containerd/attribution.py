@@ -16,6 +16,7 @@ _KINDS = {
     Topic.CREATE: Kind.CREATED,
     Topic.START: Kind.STARTED,
     Topic.EXIT: Kind.EXITED,
+    Topic.TASK_DELETE: Kind.CLEARED,
     Topic.DELETE: Kind.REMOVED,
     Topic.OOM: Kind.OOM,
 }

@@ -47,6 +47,7 @@ class Topic(StrEnum):
     DELETE = "/containers/delete"
     START = "/tasks/start"
     EXIT = "/tasks/exit"
+    TASK_DELETE = "/tasks/delete"
     OOM = "/tasks/oom"
 
 
@@ -61,7 +62,7 @@ class RuntimeEvent(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     """START, EXIT."""
     exec_id: str = ""
-    """EXIT: equal to `container_id` for the container's own process."""
+    """EXIT, TASK_DELETE: equal to `container_id` for the container's own process."""
     exit_code: int = 0
     """EXIT."""
     exited_ns: int = 0
@@ -232,6 +233,11 @@ def _event_in(envelope: api_pb2.Envelope) -> RuntimeEvent:
     if topic is Topic.DELETE:
         deleted = api_pb2.ContainerDelete.FromString(raw)
         return RuntimeEvent(topic=topic, container_id=deleted.id, published_ns=published_ns)
+    if topic is Topic.TASK_DELETE:
+        cleared = api_pb2.TaskDelete.FromString(raw)
+        return RuntimeEvent(
+            topic=topic, container_id=cleared.container_id, published_ns=published_ns, exec_id=cleared.id
+        )
     if topic is Topic.START:
         started = api_pb2.TaskStart.FromString(raw)
         return RuntimeEvent(topic=topic, container_id=started.container_id, published_ns=published_ns, pid=started.pid)
