@@ -21,8 +21,9 @@ def test_a_restart_keeps_the_sandbox() -> Iterator[Scenario]:
 
 
 @requirement("OVH-7")
-def test_exited_containers_are_removed() -> Scenario:
-    return FORTY_RESTARTS
+def test_exited_containers_are_removed() -> Iterator[Scenario]:
+    yield the.MAX_1S
+    yield FORTY_RESTARTS
 
 
 @requirement("OVH-8")
