@@ -41,12 +41,9 @@ def excuse(
     # Between a decision and its line in the log there is no work that a slow host makes longer.
     held_s = held.repeated_s if repeated else held.stalls_s if has_looked else held.total_s
     clearing_s = 0.0 if own_way or has_looked else _clearing_s(case, late_ns)
-    shown = f"From the due moment on the host held it up for {seconds(held_s)}{_by(held, held_s)}"
-    if clearing_s > held_s:
-        held_s, shown = (
-            clearing_s,
-            f"From the due moment on the runtime took {seconds(clearing_s)} until it told of an exit",
-        )
+    by = _by(held, held_s, clearing_s)
+    held_s = min(held_s + clearing_s, held.length_s)
+    shown = f"From the due moment on the host held it up for {seconds(held_s)}{by}"
     if held_s >= excess_s:
         return f"{shown}, as long as the excess or longer"
     unknown_s = host.unknown_s(*late_ns)
@@ -71,7 +68,7 @@ def late_window(window_ns: tuple[int, int], due_s: float) -> tuple[int, int]:
     return min(from_ns + round(due_s * 1e9), to_ns), to_ns
 
 
-def _by(held: Held, held_s: float) -> str:
+def _by(held: Held, held_s: float, clearing_s: float) -> str:
     """What shows that time and what bounds it, in brackets; nothing if nothing does."""
     waits = "run-queue wait of kubelet and runtime" if held.is_named else "CPU pressure of the whole system"
     parts = {
@@ -82,6 +79,7 @@ def _by(held: Held, held_s: float) -> str:
         if held_s > held.stalls_s
         else 0.0,
         "I/O or memory pressure": held.blocked_s,
+        "a runtime that had not told of an exit yet": clearing_s,
     }
     shown = [f"{what} {seconds(each_s)}" for what, each_s in parts.items() if each_s]
     if held.slowest_control_s is not None:
