@@ -130,6 +130,8 @@ def _previous(
     """
     pod, spec, status, report = statement
     last, previous = report.last_state, pod.instances(spec.name)[present.ordinal - 1]
+    if case.record_lost_ns(spec.name, previous) is not None:
+        return
     purged = case.lost_sandbox(previous, present) and previous.removed is not None
     shows_none = last is None or _is_of_none(last) or known.is_before(last.container_id, previous.ordinal)
     if purged and shows_none and may_be_hidden(spec, case.prediction.deviations):

@@ -105,7 +105,10 @@ def _count_falls(case: Case, pod: PodHistory, stated: Sequence[Statement]) -> It
             begun = [sum((each.begun_ns or 0) <= t_ns for each in instances) - 1 for t_ns in (before.t_ns, after.t_ns)]
             # A status that names no instance may be older than the newest one.
             first, last = at.get(earlier.container_id, begun[0] - 1), at.get(later.container_id, begun[1])
-            if counted_anew(case, spec.name, instances[max(0, first) : last + 1]):
+            # Where the scenario had the runtime forget the newest ones, the one before is what the kubelet knows of.
+            newer = instances[at.get(later.container_id, first) + 1 : first + 1]
+            lost_ns = [case.record_lost_ns(spec.name, each, by_its_kill=True) for each in newer]
+            if (newer and None not in lost_ns) or counted_anew(case, spec.name, instances[max(0, first) : last + 1]):
                 continue
             lines = (before.line, after.line)
             fell = f"fell from {earlier.restart_count} to {later.restart_count} {at_lines(lines)}"

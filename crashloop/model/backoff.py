@@ -83,7 +83,7 @@ def dues(
     periods = _periods(lives)
     found: list[Due] = []
     entries: tuple[Counter | None, ...] = (None,)
-    previous_finished_s: float | None = None
+    befores: tuple[float | None, ...] = (None,)
     for position, (life, marks) in enumerate(periods):
         if life.finished_s is None:
             break
@@ -91,7 +91,6 @@ def dues(
         late_s = 0.0 if begun is None else begun.created_late_s
         exit_ = Exit(
             finished_s=life.finished_s,
-            previous_finished_s=previous_finished_s,
             killed=life.killed_by_kubelet,
             may_be_killed=life.may_be_killed,
             by_rule_alone=life.by_rule_alone,
@@ -100,16 +99,17 @@ def dues(
             held_s=0.0 if begun is None else begun.held_s,
         )
         shown_s = math.inf if begun is None else begun.started_attempt_s - life.finished_s
-        following, setting = _following(entries, exit_, marks, setting, shown_s)
+        following, setting = _following(entries, exit_, befores, marks, setting, shown_s)
         found.append(_due(position + 1, following))
         if begun is not None:
             taken = _taken(following, begun.started_attempt_s - life.finished_s, late_s)
             early_s = ATTEMPT_TO_CREATE_S + late_s
             entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
-        gone = life.restart_all or any(
-            isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s for mark in marks
-        )
-        previous_finished_s = None if gone else life.finished_s
+        removed = [mark for mark in marks if isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s]
+        if life.restart_all or not all(mark.by_hand for mark in removed):
+            befores = (None,)
+        else:
+            befores = (*befores, None) if removed else (life.finished_s,)
     return tuple(found)
 
 
@@ -135,14 +135,20 @@ def _periods(lives: Iterable[Observed]) -> list[tuple[Lived, list[Mark]]]:
 
 
 def _following(
-    entries: Sequence[Counter | None], exit_: Exit, marks: Sequence[Mark], setting: Setting, shown_s: float
+    entries: Sequence[Counter | None],
+    exit_: Exit,
+    befores: Sequence[float | None],
+    marks: Sequence[Mark],
+    setting: Setting,
+    shown_s: float,
 ) -> tuple[list[Branch], Setting]:
     """What may follow an exit, whichever of `entries` the counter was; and the setting after the last mark.
 
-    `shown_s`: from the exit to the start that followed, as it was seen, which may be late.
+    `befores`: when the exit before may have been that the kubelet still knows of; None: it knows of none. `shown_s`: from the
+    exit to the start that followed, as it was seen, which may be late.
     """
     finished_s = exit_.finished_s
-    redefined, back_s, known = False, 0.0, [exit_.previous_finished_s]
+    redefined, back_s, known = False, 0.0, [*befores]
     for mark in marks:
         if mark.at_s > finished_s:
             continue
@@ -153,7 +159,7 @@ def _following(
             redefined = redefined or (exit_.killed and mark.part is ChangedPart.IMAGE)
         if isinstance(mark, DeadContainerRemoved):
             # The kill and the start go by a look at the runtime that may be as old as that.
-            known = [None] if finished_s - mark.at_s > setting.detection_s else [exit_.previous_finished_s, None]
+            known = [None] if finished_s - mark.at_s > setting.detection_s else [*befores, None]
         if forgets(mark):
             entries = (None,)
     exits = [

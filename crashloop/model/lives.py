@@ -79,6 +79,8 @@ class DeadContainerRemoved(msgspec.Struct, frozen=True):
     at_s: float
     with_its_sandbox: bool = False
     """For another sandbox: an attempt to start it in the one before may have failed unseen."""
+    by_hand: bool = False
+    """Not by the kubelet: it may still know of an exit before that one, by which the restart counts."""
 
 
 class StartAttemptFailed(msgspec.Struct, frozen=True):
@@ -175,7 +177,9 @@ def disturbed(branch: Branch, mark: Mark, at_s: float, shown_s: float, setting: 
     if isinstance(mark, KeyChanged) and branch.delay_s <= at_s:
         return _changed_when_over(branch, at_s, setting)
     found = _one_disturbed(branch, mark, at_s, setting)
-    if isinstance(mark, DeadContainerRemoved) and mark.with_its_sandbox and branch.delay_s <= max(at_s, shown_s):
+    if isinstance(mark, DeadContainerRemoved) and (
+        mark.by_hand or (mark.with_its_sandbox and branch.delay_s <= max(at_s, shown_s))
+    ):
         # An attempt in the sandbox that was going has failed unseen, and counts; or the sync that removed it, and still knows its
         # exit, has started it in the next one.
         return found, msgspec.structs.replace(found, next_delay_s=branch.next_delay_s)

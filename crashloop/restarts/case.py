@@ -99,17 +99,26 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         kills = (each.action == InterventionKind.KILL_SANDBOX for each in self.scenario.interventions)
         return self.restarts_all or self.is_removed(container) or (is_init and any(kills))
 
-    def record_lost_ns(self, container: str, instance: Instance) -> int | None:
-        """When the scenario had the runtime forget an instance that had ended (UTC); None if it did not."""
+    def record_lost_ns(self, container: str, instance: Instance, *, by_its_kill: bool = False) -> int | None:
+        """When the scenario had the runtime forget an instance that had ended, before another began (UTC); None if it did not.
+
+        `by_its_kill`: or one that still ran, which ends it.
+        """
         ended_ns = instance.exit_ns
+        begun_ns = (each.begun_ns for pod in self.pods for each in pod.instances(container))
+        following_ns = min(
+            (each for each in begun_ns if each and ended_ns and each >= ended_ns), default=self.recording.end_ns
+        )
         removals = (
-            each.t_ns
+            (each.t_ns, each.data.ended_ns if by_its_kill and each.data.ended_ns else each.t_ns)
             for each in self.recording.interventions
             if each.ok
             and each.data.action == InterventionKind.REMOVE_CONTAINER
             and (each.data.arguments or {}).get("container") == container
         )
-        return None if ended_ns is None else next((each for each in removals if each >= ended_ns), None)
+        if ended_ns is None:
+            return None
+        return next((at_ns for at_ns, until_ns in removals if ended_ns <= until_ns and at_ns <= following_ns), None)
 
     def _meets(self, container: str, actions: Collection[InterventionKind]) -> bool:
         """Whether one of these interventions of the scenario names the container."""

@@ -125,6 +125,10 @@ def _marks(case: Case, pod: PodHistory, container: str) -> Iterator[Mark]:
         yield StartsBlocked((gone.from_ns - zero) / 1e9, until_s, _late_s(case, gone.from_ns), held_s)
     for removed in collected_early(ran(pod, container)).values():
         yield DeadContainerRemoved((removed.own_ns - zero) / 1e9)
+    for instance in ran(pod, container):
+        if (lost_ns := case.record_lost_ns(container, instance, by_its_kill=True)) is not None:
+            after_ns = max(lost_ns, (instance.exit_ns or 0) + 1)
+            yield DeadContainerRemoved((after_ns - zero) / 1e9, by_hand=True)
     for removed_ns in _purged_ns(case, pod, container):
         yield DeadContainerRemoved((removed_ns - zero) / 1e9, with_its_sandbox=True)
     for instance in pod.instances(container):

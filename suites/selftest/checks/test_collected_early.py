@@ -1,5 +1,9 @@
 """Garbage collection counts a container that was created and does not run yet, and removes the exit that a restart goes by."""
 
+from typing import Any
+
+import pytest
+
 from crashloop.checks.judge import run_checkers
 from crashloop.history.event import Kind
 from crashloop.model.variants import TWO_FREE_AFTER_KILLS
@@ -7,7 +11,7 @@ from crashloop.spec.pod import Probe
 from crashloop.spec.program import exits_with
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
-from suites.selftest.kit.cases import STOCK, app, checked, question, scenario, told
+from suites.selftest.kit.cases import CRASHING, STOCK, app, checked, question, scenario, told
 from suites.selftest.kit.histories import History
 
 KILLED = scenario(app(probes=(Probe(fails_after_s=2.0),)), profile=STOCK, until=Until(restarts={"app": 4}))
@@ -81,3 +85,39 @@ def test_an_exit_that_only_the_journal_saw_makes_the_next_removal_an_ordinary_on
     history.runtime(15.3, Kind.REMOVED, "app", "app-1")
     history.lives("app", (35.6, 36.6, 1), (78.0, None, 0), first=3, status=False)
     assert checked("delays", history.ends(90), STOCK, min_delays=3).outcome is Outcome.PASS
+
+
+def running(number: int, start_s: float) -> dict[str, Any]:
+    """The status of an instance that runs and shows the first exit."""
+    history = History(CRASHING)
+    return {**history.running("app", number, start_s), "lastState": history.exited("app", 0, 0.5, 1.5, 1)["state"]}
+
+
+def taken_away(*, by_hand: bool, exits_s: float = 3.0) -> History:
+    """The runtime has no record of the second exit any more from 3.65 s on; the third instance starts at 4.2 s."""
+    history = History(CRASHING).lives("app", (0.5, 1.5, 1)).status(2.3, {"app": running(1, 2.0)})
+    history.lives("app", (2.0, exits_s, 1), (4.2, None, 0), first=1, status=False)
+    if by_hand:
+        history.intervention(3.6, "remove-container", ended_s=3.7, container="app")
+    return history.runtime(3.65, Kind.REMOVED, "app", "app-1")
+
+
+@pytest.mark.parametrize("exits_s", [3.0, 3.62], ids=["had ended", "is ended by that"])
+def test_no_delay_is_due_after_an_exit_whose_record_somebody_took_away(exits_s: float) -> None:
+    assert checked("delays", taken_away(by_hand=True, exits_s=exits_s).ends(30), min_delays=1).outcome is Outcome.PASS
+    assert checked("delays", taken_away(by_hand=False, exits_s=exits_s).ends(30)).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(("by_hand", "says"), [(True, []), (False, ["FAIL"])])
+def test_an_older_exit_is_the_last_one_where_somebody_took_the_newest_away(by_hand: bool, says: list[str]) -> None:
+    history = taken_away(by_hand=by_hand)
+    findings = told(checked("last-exit", history.status(4.5, {"app": running(2, 4.2)}).ends(30)))
+    assert [each.split(":")[0] for each in findings] == says
+
+
+@pytest.mark.parametrize(("by_hand", "says"), [(True, []), (False, ["FAIL"])])
+def test_restarts_are_counted_by_the_record_that_is_left(by_hand: bool, says: list[str]) -> None:
+    history = taken_away(by_hand=by_hand)
+    history.status(3.8, {"app": history.exited("app", 0, 0.5, 1.5, 1)})
+    history.status(4.5, {"app": running(2, 4.2)})
+    assert [each.split(":")[0] for each in told(checked("restart-count", history.ends(30)))] == says
