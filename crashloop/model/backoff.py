@@ -107,7 +107,7 @@ def dues(
             early_s = ATTEMPT_TO_CREATE_S + late_s
             entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
         gone = life.restart_all or any(
-            isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s for mark in marks
+            isinstance(mark, DeadContainerRemoved) and _comes_after(mark, life.finished_s) for mark in marks
         )
         previous_finished_s = None if gone else life.finished_s
     return tuple(found)
@@ -144,7 +144,7 @@ def _following(
     finished_s = exit_.finished_s
     redefined, back_s, known = False, 0.0, [exit_.previous_finished_s]
     for mark in marks:
-        if mark.at_s > finished_s:
+        if _comes_after(mark, finished_s):
             continue
         setting = _after(mark, setting)
         if isinstance(mark, CounterLost):
@@ -167,7 +167,7 @@ def _following(
         at_s = mark.at_s - finished_s
         if isinstance(mark, StartsBlocked):
             following = [each for branch in following for each in blocked(branch, mark, finished_s, setting)]
-        elif at_s > 0:
+        elif _comes_after(mark, finished_s):
             setting = _after(mark, setting)
             over = shown_s - exit_.late_s <= at_s and isinstance(mark, CounterLost)
             attempted = [started_before(each, at_s) for each in following if over and each.delay_s <= at_s]
@@ -176,6 +176,11 @@ def _following(
             if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):
                 unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)
     return [*following, *unnoticed], setting
+
+
+def _comes_after(mark: Mark, finished_s: float) -> bool:
+    """Whether a mark comes after an exit; a removal that has the same stamp does, as nothing that runs is removed."""
+    return mark.at_s > finished_s or (mark.at_s == finished_s and isinstance(mark, DeadContainerRemoved))
 
 
 def _may_be_unnoticed(mark: KeyChanged, at_s: float, setting: Setting) -> bool:
