@@ -100,7 +100,8 @@ class Prober:
         kept = (*self._pod.regulars, *(each for each in self._pod.inits if each.is_sidecar))
         pod_is_ready = all(each.name in alive and before.is_ready(each, alive[each.name]) for each in kept)
         if keeps == "all" and pod_is_ready:
-            self._ready |= before._ready & old
+            # Ready in a status is enough, for whatever reason: prober_manager.go@v1.36.4 setReadyStateOnKubeletRestart.
+            self._ready |= {alive[each.name].container_id for each in kept} & old
 
     def add_pod(self) -> None:
         """Make sure that every probe has its worker, as far as the kubelet looks."""

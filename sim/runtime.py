@@ -48,11 +48,11 @@ class Runtime:
 
     def create_sandbox(self, pod: SimPod) -> Steps:
         yield self._ready() + self.host.step_ms(SANDBOX_MS, self.loop.now)
-        pod.sandbox_id = self._new_id()
+        sandbox_id = pod.sandbox_id = self._new_id()
         pod.sandboxes += 1
-        self._sandbox(pod, pod.sandbox_id, "created")
+        self._sandbox(pod, sandbox_id, "created")
         yield self.host.takes_ms(PUBLISH_MS)
-        self._sandbox(pod, pod.sandbox_id, "started")
+        self._sandbox(pod, sandbox_id, "started")  # which has gone meanwhile, if something killed it
 
     def stop_sandbox(self, pod: SimPod, *, remove: bool = False) -> Steps:
         sandbox_id, pod.sandbox_id = pod.sandbox_id, None

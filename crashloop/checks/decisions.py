@@ -21,7 +21,7 @@ from crashloop.restarts.evidence import blind_spot, ended_by_node, unseen_exit, 
 from crashloop.restarts.lives import exited_by_itself, leaves_ns, ran, was_killed
 from crashloop.restarts.owed import decided_after, owed_after
 from crashloop.restarts.restart import Restart, restarts_of
-from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of
+from crashloop.restarts.restart_all import RestartAllTrigger, replacements, resets_of, unseen_reset
 from crashloop.spec.intervention import CHANGE_A_CONTAINER, RESTART_THE_KUBELET, InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import KILLED
@@ -129,9 +129,10 @@ def _decided_otherwise(case: Case, each: DecidedExit) -> Finding | None:
     if each.following is not None and stays_down:
         again = each.following.begun
         lines = (each.line, *((again.line,) if again else ()))
-        return fail(
-            f"{each.name} and was restarted {at_lines(lines)}; it was not to restart: {each.decided.step}.", *lines
-        )
+        unseen = unseen_reset(case, each.pod, each.instance.exit_ns or 0, each.following.begun_ns or 0)
+        doubt = f"An exit that restarts all could have gone unseen: {unseen}" if unseen else None
+        sentence = f"{each.name} and was restarted {at_lines(lines)}; it was not to restart: {each.decided.step}."
+        return fail_unless(doubt, sentence, *lines)
     if each.following is None and not stays_down and each.delay is not None:
         return missing_restart(case, each.delay, each.decided.step)
     if not (exited_by_itself(case, each.container, each.number, each.instance) or _kill_is_due(case, each)):

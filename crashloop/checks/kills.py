@@ -207,9 +207,13 @@ def _killed_late(case: Case, life: Life, probe: Probe, last: ProbeAnswer) -> Ite
             f'"{life.spec.name}" ran on for {seconds(lived_s, unlike=most_s)} after {last_failure(probe)} '
             f"{at_lines(lines)}; it was to be killed within {seconds(most_s)}."
         )
-        unseen = silent_end(case, life.pod, life.spec, life.instance, (last.had_ns, until_ns))
-        doubt = unseen and f"Its exit could have gone unseen: {unseen}"
-        yield fail_unless(doubt or excuse(case, (last.had_ns, until_ns), 0.0, lived_s - most_s), sentence, *lines)
+        yield fail_unless(_why_so_long(case, life, (last.had_ns, until_ns), lived_s - most_s), sentence, *lines)
+
+
+def _why_so_long(case: Case, life: Life, window_ns: tuple[int, int], excess_s: float) -> str | None:
+    """What leaves open whether it ran on for too long; None: nothing does."""
+    unseen = silent_end(case, life.pod, life.spec, life.instance, window_ns)
+    return f"Its exit could have gone unseen: {unseen}" if unseen else excuse(case, window_ns, 0.0, excess_s)
 
 
 HOOK_KILLED_WITHIN_S = 10.0
@@ -229,10 +233,8 @@ def check_hook_kill(case: Case, seen: Seen) -> Iterator[Finding]:
         if late_s > HOOK_KILLED_WITHIN_S:
             lines = (note.line, *((exited.line,) if exited is not None else ()))
             ran_on = f"{life.name} ran on for {seconds(late_s)} after its postStart hook had failed {at_lines(lines)}"
-            unseen = silent_end(case, life.pod, life.spec, life.instance, (noted_ns, ended_ns))
-            doubt = unseen and f"Its exit could have gone unseen: {unseen}"
-            held = excuse(case, (noted_ns, ended_ns), 0.0, late_s - HOOK_KILLED_WITHIN_S)
-            yield fail_unless(doubt or held, f"{ran_on}; it was to be killed.", *lines)
+            doubt = _why_so_long(case, life, (noted_ns, ended_ns), late_s - HOOK_KILLED_WITHIN_S)
+            yield fail_unless(doubt, f"{ran_on}; it was to be killed.", *lines)
     seen.facts["killed"] = killed
 
 

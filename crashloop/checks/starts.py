@@ -18,13 +18,13 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, span
 from crashloop.model.prediction import Admission
-from crashloop.model.restart import Decision
+from crashloop.model.restart import Decision, gets_no_second_sandbox
 from crashloop.restarts.answers import first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.evidence import blind_spot, is_journal_lost, unseen_exit, why_it_ended
 from crashloop.restarts.excuse import excuse
-from crashloop.restarts.lives import InSandbox, by_sandbox, exited_by_itself, leaves_ns, ran
+from crashloop.restarts.lives import InSandbox, by_sandbox, exited_by_itself, first_sign_ns, leaves_ns, ran
 from crashloop.restarts.outages import held_by_api_ns
 from crashloop.restarts.owed import owed_until_ns
 from crashloop.restarts.restart import restarts_of
@@ -75,20 +75,31 @@ def owed_starts(case: Case, pod: PodHistory, there: InSandbox) -> Iterator[Owed]
             return
         yield Owed(init, since)
         since = _lets_go(init, there.instances(init.name))
+        if since is not None and _is_left(case, pod, there, since):
+            return
     if since is not None:
         regular = case.scenario.pod.of_kind(ContainerKind.REGULAR)
         yield from (Owed(each, since) for each in regular if not _had_ended(case, pod, there, each))
 
 
+def _is_left(case: Case, pod: PodHistory, there: InSandbox, since: Fact) -> bool:
+    """Whether the sandbox was lost before then, and the pod gets no other: what an init container lets go cannot start."""
+    from_ns = first_sign_ns(pod) if there.since is None else there.since.utc_ns or 0
+    lost = any(from_ns <= each <= (since.utc_ns or 0) for each in case.sandbox_kills_ns)
+    return lost and gets_no_second_sandbox(case.scenario.pod, case.prediction.deviations)
+
+
 def _had_ended(case: Case, pod: PodHistory, there: InSandbox, container: Container) -> bool:
-    """Whether it had ended before a sandbox was made, for good or by itself: that is for the rules of restarts and delays."""
+    """Whether it had ended before a sandbox was made, for good, by itself or with a delay due: other rules are about that."""
     if there.since is None:
         return False
     before = [each for each in ran(pod, container.name) if (each.begun_ns or 0) < (there.since.utc_ns or 0)]
     if not before:
         return False
     stops = case.decided(container.name, before[-1]).decision is Decision.STOP
-    return stops or exited_by_itself(case, container.name, len(before) - 1, before[-1])
+    dues = (each.due for each in restarts_of(case, pod, container.name) if each.previous is before[-1])
+    delayed = any(window.delay_s for due in dues for window in due.windows)
+    return stops or delayed or exited_by_itself(case, container.name, len(before) - 1, before[-1])
 
 
 def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:

@@ -105,7 +105,8 @@ def dues(
             taken = _taken(following, begun.started_attempt_s - life.finished_s, late_s)
             early_s = ATTEMPT_TO_CREATE_S + late_s
             entries = tuple(dict.fromkeys(each.entry_after(begun.started_attempt_s, early_s) for each in taken))
-        removed = [mark for mark in marks if isinstance(mark, DeadContainerRemoved) and mark.at_s > life.finished_s]
+        dead = (mark for mark in marks if isinstance(mark, DeadContainerRemoved))
+        removed = [mark for mark in dead if _comes_after(mark, life.finished_s)]
         if life.restart_all or not all(mark.by_hand for mark in removed):
             befores = (None,)
         else:
@@ -150,7 +151,7 @@ def _following(
     finished_s = exit_.finished_s
     redefined, back_s, known = False, 0.0, [*befores]
     for mark in marks:
-        if mark.at_s > finished_s:
+        if _comes_after(mark, finished_s):
             continue
         setting = _after(mark, setting)
         if isinstance(mark, CounterLost):
@@ -173,7 +174,7 @@ def _following(
         at_s = mark.at_s - finished_s
         if isinstance(mark, StartsBlocked):
             following = [each for branch in following for each in blocked(branch, mark, finished_s, setting)]
-        elif at_s > 0:
+        elif _comes_after(mark, finished_s):
             setting = _after(mark, setting)
             over = shown_s - exit_.late_s <= at_s and isinstance(mark, CounterLost)
             attempted = [started_before(each, at_s) for each in following if over and each.delay_s <= at_s]
@@ -182,6 +183,11 @@ def _following(
             if isinstance(mark, KeyChanged) and _may_be_unnoticed(mark, at_s, setting):
                 unnoticed += _killed_when_dead(entries, exits[0], mark, at_s, setting)
     return [*following, *unnoticed], setting
+
+
+def _comes_after(mark: Mark, finished_s: float) -> bool:
+    """Whether a mark comes after an exit; a removal that has the same stamp does, as nothing that runs is removed."""
+    return mark.at_s > finished_s or (mark.at_s == finished_s and isinstance(mark, DeadContainerRemoved))
 
 
 def _may_be_unnoticed(mark: KeyChanged, at_s: float, setting: Setting) -> bool:

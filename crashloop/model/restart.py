@@ -50,6 +50,7 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 PUT_OFF = Decided(Decision.STOP, "the restart was put off, and OnFailure then sees exit code 0")
+LEFT_OUT = Decided(Decision.STOP, "the restart with the sandbox was put off, and Never decides from then on")
 
 # "Always", "OnFailure", "Never" -- documentation, Pod Lifecycle, Container restart policy
 _BY_POLICY: dict[tuple[RestartPolicy, bool], Decision] = {
@@ -99,7 +100,7 @@ def decide(
     # A RestartAllContainers comes before any question of sandboxes (kuberuntime_manager.go@v1.37.2 computePodActions).
     resets = rule is not None and _BY_ACTION[rule.action] is Decision.RESTART_ALL
     if sandbox_lost and not resets:
-        if pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations:
+        if gets_no_second_sandbox(pod, deviations):
             return Decided(Decision.STOP, "a pod under Never gets no second sandbox")
         if rule is not None and _gets_no_sandbox(pod, container, exit_code, gates, version, deviations):
             return Decided(
@@ -125,6 +126,11 @@ def decide(
         by_whom = "after a failed probe" if container.killing_probes else "after a kill"
         cause = "after the loss of its sandbox" if sandbox_lost else by_whom
     return Decided(_BY_POLICY[policy, succeeded], f"{owner} {policy} decides {cause}")
+
+
+def gets_no_second_sandbox(pod: Pod, deviations: frozenset[str] = DOCUMENTED) -> bool:
+    """Whether a pod in which a container was created starts nothing more once its sandbox is lost, its first starts included."""
+    return pod.restart_policy is RestartPolicy.NEVER and NEVER_GETS_NO_SANDBOX in deviations
 
 
 def stranded(

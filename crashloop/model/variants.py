@@ -215,7 +215,7 @@ VARIANTS: tuple[Variant, ...] = (
         "containers was to be restarted by a policy or rule of its own; it was to be restarted, or the pod to end.",
         source="KEP-5307, Design Details; kubernetes/kubernetes#141948; "
         "pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.1 computePodActions",
-        since=(1, 34),
+        since=(1, 33),
     ),
     Variant(
         name=SUCCESS_GETS_NO_SANDBOX,

@@ -178,6 +178,8 @@ def refused(case: Case, restart: Restart) -> Refused | None:
     window_ns = exited.own_ns, looks[-1].t_ns
     if any(any(case.recording.gaps_of(channel, *window_ns)) for channel in (Channel.RUNTIME, Channel.KUBELET)):
         return None
+    if _unseen_refusal(case, restart, window_ns) is not None:
+        return None
     latest_exit_ns = exited.own_ns + max(exited.resolution_ns - 1, 0)
     after_s = (window_ns[1] - latest_exit_ns) / 1e9 - due.delay_s
     return Refused(due=due, lines=(exited.line, looks[-1].line), window_ns=window_ns, after_s=after_s)
@@ -199,15 +201,21 @@ def why_late(case: Case, restart: Restart, seen: Late, *, repeated: bool = False
     if seen.excess_s <= seen.allowance_s:
         share = f"{seconds(seen.allowance_s)} of it may be the start's own time"
         return f"The runtime's create was not seen, and {share}"
-    if case.scenario.pod.container(restart.container).program.is_refused and restart.window_ns:
-        # One before its exit makes its delay longer, one in its own window is the restart.
-        since_ns = earliest_ns(restart.pod.instances(restart.container)) or restart.window_ns[0]
-        blind = blind_spot(case, restart.pod, (), since_ns, restart.window_ns[1])
-    else:
-        blind = None
+    blind = _unseen_refusal(case, restart, restart.window_ns) if restart.window_ns else None
     if blind is not None:
         return f"A start that the runtime refused could have gone unseen: {blind}"
     return excuse(case, restart.window_ns, seen.due.delay_s, seen.excess_s - seen.allowance_s, repeated=repeated)
+
+
+def _unseen_refusal(case: Case, restart: Restart, window_ns: tuple[int, int]) -> str | None:
+    """Why a start that the runtime refused could have gone unseen by then; None if it refuses none, or each was seen.
+
+    One before the exit makes the delay longer, one in the window is the restart.
+    """
+    if not case.scenario.pod.container(restart.container).program.is_refused:
+        return None
+    since_ns = earliest_ns(restart.pod.instances(restart.container)) or window_ns[0]
+    return blind_spot(case, restart.pod, (), since_ns, window_ns[1])
 
 
 def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdue | None:
@@ -230,6 +238,7 @@ def overdue(case: Case, restart: Restart, until_ns: int | None = None) -> Overdu
         return None
     attempted, gone = restart.failed_attempt, kubelet_never_back(case, until_ns)
     blind = blind_spot(case, restart.pod, restart.pod.instances(restart.container), *window_ns)
+    blind = blind or _unseen_refusal(case, restart, window_ns)
     lines: tuple[int, ...] = ()
     if attempted is not None:
         doubt, lines = "A container was created for it and never ran", attempted.lines

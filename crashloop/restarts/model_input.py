@@ -22,7 +22,7 @@ from crashloop.model.lives import (
 from crashloop.restarts.case import Case
 from crashloop.restarts.dependencies import missing_dependencies
 from crashloop.restarts.lives import collected_early, ran, was_being_ended, was_killed
-from crashloop.restarts.restart_all import replacements
+from crashloop.restarts.restart_all import replacements, unseen_reset
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind
 from crashloop.spec.program import Program
@@ -66,7 +66,8 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
     """Lives in the model's order: one that began before the last had ended counts from that end; a checker objects to it.
 
     They end with the first whose end was not seen, even if another follows: one-at-a-time objects to that; and before the
-    first of which is not known whether RestartAllContainers replaced it, since that decides whether its restart counts.
+    first of which is not known whether RestartAllContainers replaced it, itself perhaps unseen, since that decides whether its
+    restart counts.
     """
     instances, spec = ran(pod, container), case.scenario.pod.container(container)
     replaced = replacements(case, pod, container)
@@ -77,6 +78,9 @@ def _lives(case: Case, pod: PodHistory, container: str) -> Iterator[Lived]:
         if attempt_ns is None or (exited is not None and exited.utc_ns is None):
             return
         reset = None if ephemeral else replaced.get(instance.ordinal)
+        until_ns = following.begun_ns if following is not None else None
+        if until_ns is not None and reset is None and unseen_reset(case, pod, attempt_ns, until_ns) is not None:
+            return
         if reset is not None and not reset.sure:
             return
         held_s = case.recording.host.held_s(latest_ns, attempt_ns) if number else 0.0

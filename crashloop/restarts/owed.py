@@ -32,7 +32,7 @@ from crashloop.restarts.answers import AHEAD_NS, first_success
 from crashloop.restarts.case import Case
 from crashloop.restarts.evidence import ended_by_node
 from crashloop.restarts.lives import earliest_ns, leaves_ns, may_be_killed, ran, was_failing, was_killed
-from crashloop.restarts.outages import SETTLED_NS, may_be_old_ns, may_lag_ns
+from crashloop.restarts.outages import SANDBOX_NS, SETTLED_NS, may_be_old_ns, may_lag_ns
 from crashloop.restarts.restart_all import Replacement, replacements
 from crashloop.spec.intervention import InterventionKind
 from crashloop.spec.pod import Container, ContainerKind, ProbeKind
@@ -265,8 +265,9 @@ def owed_after(
 ) -> Decided | None:
     """The same; None where the evidence leaves open whether a restart is owed.
 
-    That is so after an exit without a code, and after a life that a probe was about to kill or, in a user's own pod, may have
-    killed, where that matters: a hook that hangs holds every restart up, and a kill is no exit that could restart all containers.
+    That is so after an exit without a code, and after a life that a probe was about to kill, the sync that made another sandbox
+    was or, in a user's own pod, anything may have been, where that matters: a hook that hangs holds every restart up, and a kill
+    is no exit that could restart all containers.
     """
     if instance.exit_code is None:
         return None
@@ -278,10 +279,26 @@ def owed_after(
         return None
     decided = decided_after(case, container, number, instance, following, replaced)
     spec = pod.container(container)
-    if replaced is None and (may_be_killed(case, container, instance) or was_failing(case, spec, number, instance)):
+    ending = may_be_killed(case, container, instance) or was_failing(case, spec, number, instance)
+    if replaced is None and (ending or _ended_in_another_sync(case, instance, following)):
         killed = case.decided(container, instance, killed=True, following=following)
         return decided if killed.decision is decided.decision else None
     return decided
+
+
+def _ended_in_another_sync(case: Case, instance: Instance, following: Instance | None) -> bool:
+    """Whether an instance ended while the sync may have been under way that made the next sandbox: to that it ran.
+
+    pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.2 computePodActions, containerSucceeded.
+    """
+    lost_ns, ended_ns = case.sandbox_killed_ns(instance, following), instance.exit_ns
+    if lost_ns is None or ended_ns is None or ended_ns < lost_ns:
+        return False
+    made = (each.fact.utc_ns or 0 for pod in case.pods for each in pod.sandboxes if each.phase == "created")
+    made_ns = min((each for each in made if each >= ended_ns), default=None)
+    return (
+        made_ns is not None and made_ns - ended_ns <= SANDBOX_NS + case.recording.host.held_s(ended_ns, made_ns) * 1e9
+    )
 
 
 def _was_redefined(case: Case, container: str, instance: Instance, following: Instance | None) -> bool:

@@ -25,7 +25,7 @@ from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact, Span, span
 from crashloop.model.backoff import Due
-from crashloop.model.restart import PUT_OFF, Decided, Decision, looks_done
+from crashloop.model.restart import LEFT_OUT, PUT_OFF, Decided, Decision, looks_done
 from crashloop.restarts.case import Case
 from crashloop.restarts.excuse import late_window
 from crashloop.restarts.lives import may_be_killed, ran, was_killed
@@ -114,7 +114,7 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
             pod=pod,
             container=container,
             due=due,
-            decided=_unless_put_off(case, due, previous, following, decided, spec),
+            decided=_unless_put_off(case, pod, due, previous, following, decided, spec),
             previous=previous,
             next=following,
             shortest=shortest,
@@ -135,7 +135,13 @@ def _restarts(case: Case, pod: PodHistory, container: str) -> Iterator[Restart]:
 
 
 def _unless_put_off(
-    case: Case, due: Due, previous: Instance, following: Instance | None, decided: Decided, container: Container
+    case: Case,
+    pod: PodHistory,
+    due: Due,
+    previous: Instance,
+    following: Instance | None,
+    decided: Decided,
+    container: Container,
 ) -> Decided:
     """What the model decides, or that a restart which its delay puts off does not come, where none was seen."""
     if (
@@ -144,6 +150,8 @@ def _unless_put_off(
         or not any(each.delay_s for each in due.windows)
     ):
         return decided
+    if decided.is_refused and _waits_in_next_sandbox(case, pod, due, previous):
+        return LEFT_OUT
     kubelet = case.in_force_at(previous.exit_ns)
     is_over = was_killed(case, container.name, due.restart - 1, previous) and looks_done(
         case.scenario.pod,
@@ -154,6 +162,17 @@ def _unless_put_off(
         deviations=case.prediction.deviations,
     )
     return PUT_OFF if is_over else decided
+
+
+def _waits_in_next_sandbox(case: Case, pod: PodHistory, due: Due, previous: Instance) -> bool:
+    """Whether a delay went on when the next sandbox was made: only that sync starts again what had ended for good.
+
+    pkg/kubelet/kuberuntime/kuberuntime_manager.go@v1.37.2 computePodActions, doBackOff.
+    """
+    ended_ns, lost_ns = previous.exit_ns or 0, case.sandbox_killed_ns(previous, None) or 0
+    made = (each.fact.utc_ns or 0 for each in pod.sandboxes if each.phase == "created")
+    made_ns = next((each for each in made if each >= lost_ns), None)
+    return made_ns is not None and any(each.delay_s > (made_ns - ended_ns) / 1e9 for each in due.windows)
 
 
 def _held_s(case: Case, window_ns: tuple[int, int], due: Due) -> float:

@@ -8,10 +8,20 @@ from crashloop.history.event import Channel
 from crashloop.history.instances import Instance
 from crashloop.history.recording import PodHistory
 from crashloop.history.stamps import Fact
-from crashloop.model.restart import Decided, Decision
+from crashloop.model.restart import Decided, Decision, decide
 from crashloop.restarts.case import Case
-from crashloop.restarts.lives import earliest_ns, first_begun, ran, was_being_ended, was_changed, was_killed
+from crashloop.restarts.evidence import ended_by_node, silent_end
+from crashloop.restarts.lives import (
+    earliest_ns,
+    first_begun,
+    leaves_ns,
+    ran,
+    was_being_ended,
+    was_changed,
+    was_killed,
+)
 from crashloop.spec.pod import Container, ContainerKind
+from crashloop.spec.program import KILLED
 
 
 class RestartAllTrigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +95,9 @@ def _left_its_exit(
     container that ran again in between. A rule asks for the exit code alone, whatever ended the container:
     pkg/kubelet/container/helpers.go@v1.37.2 ShouldAllContainersRestart.
     """
-    if following is None or following.begun_ns is None:
+    if following is None:
+        return any(_went_on_without(case, pod, each, instance.exit_ns or 0) for each in case.scenario.pod.containers)
+    if following.begun_ns is None:
         return False
     if Channel.RUNTIME not in pod.channels:
         inits = (each for each in case.scenario.pod.of_kind(ContainerKind.INIT) if not each.is_sidecar)
@@ -94,6 +106,34 @@ def _left_its_exit(
         return never or any(each is not None for each in ran_again)
     removed_ns = instance.removed.utc_ns if instance.removed else None
     return removed_ns is not None and removed_ns <= following.begun_ns
+
+
+def _went_on_without(case: Case, pod: PodHistory, spec: Container, since_ns: int) -> bool:
+    """Whether a pod that went on in its sandbox lost the newest instance of a container after that: else the kubelet keeps it.
+
+    pkg/kubelet/kuberuntime/kuberuntime_gc.go@v1.37.1 evictableContainers.
+    """
+    newest, leaves = next(iter(pod.instances(spec.name)[-1:]), None), leaves_ns(case, pod)
+    if newest is None or newest.removed is None or (removed_ns := newest.removed.utc_ns or 0) < since_ns:
+        return False
+    lost = case.record_lost_ns(spec.name, newest) is not None or case.lost_sandbox(newest, None)
+    return not lost and ended_by_node(pod) is None and (leaves is None or removed_ns < leaves)
+
+
+def unseen_reset(case: Case, pod: PodHistory, from_ns: int, to_ns: int) -> str | None:
+    """Why an exit that restarts all containers may have gone unseen in that time (UTC); None if none can have.
+
+    Its own exit a program writes down, unless it ends by SIGKILL.
+    """
+    kubelet = case.in_force_at(to_ns)
+    for spec in case.scenario.pod.containers if case.restarts_all else ():
+        decided = decide(case.scenario.pod, spec, KILLED, gates=kubelet.gates, version=kubelet.version)
+        if decided.decision is Decision.RESTART_ALL:
+            there = (each for each in ran(pod, spec.name) if (each.begun_ns or 0) < to_ns)
+            why = (silent_end(case, pod, spec, each, (from_ns, to_ns)) for each in there)
+            if (found := next((each for each in why if each is not None), None)) is not None:
+                return found
+    return None
 
 
 def replacements(case: Case, pod: PodHistory, container: str) -> Mapping[int, Replacement]:

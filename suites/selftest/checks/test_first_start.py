@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
+from crashloop.checks.judge import run_checkers
 from crashloop.history.event import Channel, Kind
+from crashloop.model.variants import DOCUMENTED, NEVER_GETS_NO_SANDBOX
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, Probe, ProbeKind, RestartPolicy
 from crashloop.spec.program import HOLDS, exits_with, runs
-from suites.selftest.kit.cases import app, checked, scenario, told
+from suites.selftest.kit.cases import app, checked, question, scenario, told
 from suites.selftest.kit.histories import History
 
 SETUP = Container(name="setup", kind=ContainerKind.INIT, program=runs((1, 1), (1, 0)))
@@ -61,6 +63,43 @@ def test_what_waits_for_its_delay_in_another_sandbox_is_for_the_rules_of_delays(
     history.lives("setup", (6.5, 7.0, 0), first=1).ends(60)
     found = [each for each in told(checked("first-start", history)) if '"app" was not started within 53' in each]
     assert len(found) == findings
+
+
+@pytest.mark.parametrize(("lives", "findings"), [(1, 1), (2, 0)], ids=["at-once", "delayed"])
+def test_what_ended_with_its_sandbox_and_has_a_delay_due_is_for_the_rules_of_delays(lives: int, findings: int) -> None:
+    lost = Intervention(trigger=Trigger(after_s=5), action=InterventionKind.KILL_SANDBOX)
+    crashes = app(runs((1, 1), (30, 1)) if lives > 1 else runs((30, 1)))
+    history = History(msgspec.structs.replace(scenario(crashes, name="another-sandbox"), interventions=(lost,)))
+    history.lives("app", *([(0.5, 1.5, 1)] if lives > 1 else []), (2.0, 5.5, 143)).intervention(5.0, "kill-sandbox")
+    for at_s, identity, phase in ((5.1, "one", "exited"), (6.0, "two", "created"), (6.1, "two", "started")):
+        history.add(at_s, Channel.RUNTIME, Kind.SANDBOX, {"container_id": identity, "phase": phase}, pod=True)
+    history.ends(60)
+    late = [each for each in told(checked("first-start", history)) if '"app" was not started within 54 s' in each]
+    assert len(late) == findings
+    missing = told(checked("restart-decision", history))
+    assert missing[0].startswith(f'FAIL: restart {lives} of "app" did not come within 54.5 s after the exit')
+
+
+@pytest.mark.parametrize(
+    ("policy", "variants", "accused"),
+    [
+        (RestartPolicy.NEVER, frozenset({NEVER_GETS_NO_SANDBOX}), 0),
+        (RestartPolicy.NEVER, DOCUMENTED, 1),
+        (RestartPolicy.ALWAYS, frozenset({NEVER_GETS_NO_SANDBOX}), 1),
+    ],
+    ids=["never", "as-promised", "always"],
+)
+def test_a_pod_under_never_that_lost_its_sandbox_while_its_init_container_ran_is_known_to_start_nothing_more(
+    policy: RestartPolicy, variants: frozenset[str], accused: int
+) -> None:
+    lost = Intervention(trigger=Trigger(after_s=0.3), action=InterventionKind.KILL_SANDBOX)
+    one = scenario(
+        Container(name="setup", kind=ContainerKind.INIT, program=exits_with(0)), SIDECAR, app(), policy=policy
+    )
+    history = History(msgspec.structs.replace(one, interventions=(lost,))).lives("setup", (0.2, 1.2, 0))
+    history.intervention(0.3, "kill-sandbox").ends(60)
+    found = run_checkers(question(history, "first-start"), variants)
+    assert sum('"sidecar" was not started' in each.sentence for each in found.findings) == accused
 
 
 PROBED = scenario(

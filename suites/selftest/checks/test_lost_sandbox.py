@@ -17,7 +17,7 @@ from crashloop.model.variants import (
 )
 from crashloop.spec.intervention import Intervention, InterventionKind, Trigger
 from crashloop.spec.pod import Container, ContainerKind, RestartPolicy, restart_in
-from crashloop.spec.program import HOLDS, KILLED, exits_with
+from crashloop.spec.program import HOLDS, KILLED, exits_with, runs
 from crashloop.spec.scenario import PodScenario, Until
 from crashloop.verdict import Outcome
 from suites.selftest.kit.cases import STOCK, app, question, scenario
@@ -144,6 +144,39 @@ def test_what_has_ended_under_never_is_found_to_run_again_and_explained_by_the_v
     ]
     explained = run_checkers(question(history, "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
     assert explained.outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("killed_s", "made_s", "accused"),
+    [(1.9, 2.6, False), (1.9, 9.0, True), (2.1, 2.6, True)],
+    ids=["meanwhile", "long-after-it", "ended-before"],
+)
+def test_a_success_while_another_sandbox_is_made_may_run_again(
+    killed_s: float, made_s: float, *, accused: bool
+) -> None:
+    """The sync that made it may have seen the container run; one that had succeeded before it began stays as it is."""
+    once = msgspec.structs.replace(lost(app(exits_with(0, times=2))), until=Until(exits={"app": 1}))
+    once = msgspec.structs.replace(once, pod=msgspec.structs.replace(once.pod, restart_policy=RestartPolicy.ON_FAILURE))
+    history = History(once).lives("app", (1.0, 2.0, 0)).intervention(killed_s, "kill-sandbox")
+    for at_s, identity, phase in ((killed_s, "one", "exited"), (made_s, "two", "created")):
+        history.add(at_s, Channel.RUNTIME, Kind.SANDBOX, {"container_id": identity, "phase": phase}, pod=True)
+    history.lives("app", (made_s + 0.1, made_s + 1.1, 0), first=1).ends(100)
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    assert any("it was not to restart" in each.sentence for each in found.findings) is accused
+
+
+@pytest.mark.parametrize(("exit_s", "accused"), [(4.9, False), (3.0, True)], ids=["waits", "is-due"])
+def test_what_has_ended_under_never_and_waits_when_another_sandbox_comes_is_known_to_stay_down(
+    exit_s: float, *, accused: bool
+) -> None:
+    """Only the sync that makes the sandbox, at 6 s, starts it again; a delay of 2 s that goes on then ends after it."""
+    ruled = app(runs((1, 3), (30, 1)), restart_policy=NEVER, rules=(restart_in(3),))
+    history = History(lost(ruled, app(HOLDS, name="beside"))).lives("app", (1.0, 2.0, 3), (2.3, exit_s, 1))
+    history.intervention(5.0, "kill-sandbox").lives("beside", (1.1, 5.5, 143), (6.2, None, 0))
+    for at_s, identity, phase in ((5.1, "one", "exited"), (6.0, "two", "created")):
+        history.add(at_s, Channel.RUNTIME, Kind.SANDBOX, {"container_id": identity, "phase": phase}, pod=True)
+    found = run_checkers(question(history.ends(100), "restart-decision"), frozenset({SANDBOX_REPEATS_NEVER}))
+    assert any('restart 2 of "app" did not come' in each.sentence for each in found.findings) is accused
 
 
 def unstated(*, until_s: float, stated: bool = True) -> History:

@@ -13,7 +13,7 @@ from crashloop.checks.everywhere import judge_everywhere, of_every_pod
 from crashloop.checks.pooled import CHANCE, SAMPLES, Pool, Sample, fewer_than, least_beyond_chance, pools
 from crashloop.history.event import Channel, Kind
 from crashloop.requirements import load_requirements
-from crashloop.spec.program import exits_with
+from crashloop.spec.program import REFUSED, Life, LifeEnd, Program, exits_with
 from crashloop.spec.scenario import Mode, PodScenario
 from crashloop.verdict import Outcome, Verdict
 from sim.behaviour import Behaviour
@@ -66,6 +66,33 @@ def test_a_look_that_holds_a_restart_back_after_its_delay_is_a_fail_within_every
     assert told(checked("never-late", history)) == [finding]
     assert told(checked("punctual", history)) == [finding]
     assert told(checked("never-early", history)) == []
+
+
+def refused(*at_s: float, lost: bool) -> History:
+    """Starts that the runtime refuses, with a look at 5.3 s; its events may lack one before the second."""
+    refusing = Program((Life(exit_code=REFUSED, times=9, end=LifeEnd.START),))
+    history = History(scenario(app(refusing)))
+    for number, each_s in enumerate(at_s):
+        identity = {"container_id": f"app-{number}"}
+        history.runtime(each_s - 0.05, Kind.CREATED, "app", identity["container_id"])
+        ended = identity | {"exit_code": REFUSED, "refused": "no such file"}
+        history.add(each_s, Channel.RUNTIME, Kind.EXITED, ended, pod=True, container="app")
+    if lost:
+        history.gap(Channel.RUNTIME, 1.6, 2.9)
+    history.add(5.3, Channel.KUBELET, Kind.LOG, {"line": "", "delay_s": 2.0}, container="app", pod=True)
+    return history.ends(30)
+
+
+def test_a_look_that_holds_a_refused_start_back_is_a_fail_unless_one_before_may_have_gone_unseen() -> None:
+    (finding,) = told(checked("punctual", refused(1.5, 3.0, 6.4, lost=False)))
+    assert finding.startswith('FAIL: the kubelet looked 2.3 s after the exit and still held restart 2 of "app" back')
+    assert not any("still held" in each for each in told(checked("punctual", refused(1.5, 3.0, 6.4, lost=True))))
+
+
+def test_a_refused_start_that_does_not_come_again_is_a_fail_unless_one_before_may_have_gone_unseen() -> None:
+    missing, doubtful = (told(checked("restart-decision", refused(1.5, 3.0, lost=lost))) for lost in (False, True))
+    assert missing[0].startswith('FAIL: restart 2 of "app" did not come within 27 s after the exit')
+    assert doubtful[0].startswith('INCONCLUSIVE: restart 2 of "app" did not come within 27 s after the exit')
 
 
 @pytest.mark.parametrize("looks_s", [(), (3.2, 4.99), (5.09,)], ids=["no-look", "before", "as-its-line-may-come"])

@@ -12,8 +12,8 @@ from crashloop.model.lives import Lived
 from crashloop.model.variants import DOCUMENTED, RESTART_ALL_HIDES_EXIT_CODE
 from crashloop.restarts.model_input import observed
 from crashloop.restarts.restart_all import replacements, resets_of
-from crashloop.spec.pod import ContainerKind, RestartPolicy
-from crashloop.spec.program import HOLDS, exits_with, runs
+from crashloop.spec.pod import Action, ContainerKind, Probe, RestartPolicy, restart_in
+from crashloop.spec.program import HOLDS, KILLED, Life, LifeEnd, Program, exits_with, runs
 from crashloop.spec.scenario import Until
 from crashloop.verdict import Outcome
 from sim.faults import DistinctionFault
@@ -189,6 +189,42 @@ def test_a_container_that_is_left_to_its_delay_is_a_fail() -> None:
 def test_a_removal_that_may_have_gone_unseen_accuses_nobody() -> None:
     history = loop_that_waits(removed=False).gap(Channel.RUNTIME, 5.4, 5.8)
     assert told(checked("restart-decision", history)) == []
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_kill_that_restarts_all_is_shown_by_its_removal_where_its_container_does_not_run_again(
+    *, removed: bool
+) -> None:
+    """A probe has the source killed at 5 s, with the code that restarts all; the pod is deleted before its turn comes again."""
+    killed = resetting(runs((30, 1)), name="source", exit_code_on_term=42, probes=(Probe(fails_after_s=1),))
+    setup = app(runs((1, 0), (1, 0)), name="setup", kind=ContainerKind.INIT)
+    history = History(scenario(setup, killed, policy=RestartPolicy.NEVER, until=Until(restarts={"source": 1})))
+    history.lives("setup", (0.5, 1.5, 0), phase="Pending").lives("source", (2.0, 5.0, 42))
+    if removed:
+        history.runtime(5.6, Kind.REMOVED, "setup", "setup-0").runtime(5.6, Kind.REMOVED, "source", "source-0")
+    history.lives("setup", (6.5, 7.2, 143), first=1, status=False).intervention(7.0, "delete-pod").ends(20)
+    found = any(
+        '"setup" exited with 0 and was restarted' in each for each in told(checked("restart-decision", history))
+    )
+    assert found is not removed
+
+
+@pytest.mark.parametrize(("lost", "outcome"), [(True, Outcome.INCONCLUSIVE), (False, Outcome.FAIL)])
+def test_a_sigkill_that_restarts_all_may_have_gone_unseen(*, lost: bool, outcome: Outcome) -> None:
+    """Nothing of its own tells the end of the source, which the runtime's events lack from 4 s to 7 s as well."""
+    ends = Program((Life(run_s=3, exit_code=KILLED, times=9, end=LifeEnd.SIGNAL),))
+    rules = (restart_in(KILLED, action=Action.RESTART_ALL_CONTAINERS),)
+    source = app(ends, name="source", restart_policy=RestartPolicy.NEVER, rules=rules)
+    setup = app(runs((1, 0), (1, 0)), name="setup", kind=ContainerKind.INIT)
+    history = History(scenario(setup, source, policy=RestartPolicy.NEVER, until=Until(restarts={"source": 1})))
+    history.lives("setup", (0.5, 1.5, 0), phase="Pending").lives("source", (2.0, None, 0))
+    history.lives("setup", (5.5, 6.5, 0), first=1, runtime=False, status=False)
+    if lost:
+        history.gap(Channel.RUNTIME, 4.0, 7.0)
+    history.lives("source", (8.0, None, 0), first=1).ends(20)
+    found = run_checkers(question(history, "restart-decision"), DOCUMENTED)
+    said = [each.outcome for each in found.findings if '"setup" exited with 0 and was restarted' in each.sentence]
+    assert said == [outcome]
 
 
 @cache

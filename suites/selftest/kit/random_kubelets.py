@@ -1,6 +1,7 @@
 """A correct simulated kubelet in random scenarios, and what the checkers object to it: nothing, or a checker is wrong."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ from crashloop.checks.judge import run_checkers
 from crashloop.checks.judgement import JudgementInput
 from crashloop.checks.kinds import CHECKERS
 from crashloop.model.variants import as_shipped
+from crashloop.requirements import load_requirements
 from crashloop.spec.intervention import InterventionKind
-from crashloop.spec.requirement import Basis, Requirement, Scope
+from crashloop.spec.requirement import Basis, Requirement, Scope, applies
+from crashloop.spec.version import KubernetesVersion
 from crashloop.verdict import Outcome
 from sim import simulate
 from sim.host import HOSTS, SLOW_HOSTS, HostModel
@@ -96,5 +99,15 @@ def judged(case: RandomCase, seed: int, *checkers: str) -> Checked:
 
 
 def checkers_for(case: RandomCase) -> tuple[str, ...]:
+    """Those that some requirement asks of that release, as a run judges: what changes with one is promised from there on."""
     recreated = any(each.action is InterventionKind.RECREATE_POD for each in case.scenario.interventions)
-    return tuple(name for name in OF_EVERY_POD if not (name == "in-place" and recreated))
+    asked_of_it = _asked_of(case.version)
+    return tuple(name for name in OF_EVERY_POD if name in asked_of_it and not (name == "in-place" and recreated))
+
+
+@cache
+def _asked_of(version: KubernetesVersion) -> frozenset[str]:
+    held = (
+        each for each in load_requirements().values() if applies(each, version, dict.fromkeys(each.gates, True)) is None
+    )
+    return frozenset(name for each in held for name in (*each.checkers, *each.everywhere))

@@ -80,6 +80,16 @@ def test_a_kill_without_a_known_exit_before_it_is_followed_at_once(removed_s: fl
     assert [each.delay_s for each in found[-1].windows] == windows
 
 
+@pytest.mark.parametrize(("removed_s", "windows"), [(9, [0]), (None, [10])], ids=["gone", "kept"])
+def test_a_removal_with_the_stamp_of_an_exit_comes_after_it(removed_s: float | None, windows: list[float]) -> None:
+    """The second kill then finds no exit before it, so that the third is the first that counts."""
+    lives: list[Observed] = [Lived(0, 9, True), Lived(9.1, 18, True), Lived(18, 24, True)]
+    if removed_s is not None:
+        lives.insert(1, DeadContainerRemoved(removed_s, with_its_sandbox=True))
+    found = dues(Curve(10, 300), lives, version=V1_37, mode=Mode.ANNOTATED, deviations=SHIPPED)
+    assert [each.delay_s for each in found[-1].windows] == windows
+
+
 def test_a_kill_without_a_known_exit_before_it_does_not_count() -> None:
     lives: list[Observed] = [Lived(0, 9, True), Lived(9, 18, True), Lived(18, 24, True), Lived(24, 27, True)]
     lives.insert(3, DeadContainerRemoved(20))

@@ -185,7 +185,6 @@ def test_a_release_ships_with_the_variants_of_its_time() -> None:
         "ended-pods-are-replaced-at-once",
         "rules-match-probe-kills",
         "ignored-restart-all-rule-hides-later-rules",
-        "never-gets-no-second-sandbox",
         "new-sandbox-runs-containers-under-never-again",
         "success-gets-no-second-sandbox",
     }

@@ -1,5 +1,8 @@
 """The simulated kubelet restarts what policies and rules say, and states phases and container states as kubelets do."""
 
+from itertools import groupby
+from random import Random
+
 import pytest
 
 from crashloop.history.event import Channel, Kind
@@ -19,8 +22,11 @@ from crashloop.spec.pod import (
 )
 from crashloop.spec.program import HOLDS, exits_with, runs
 from crashloop.spec.version import KubernetesVersion
+from sim import simulate
 from sim.faults.statement import StatementFault
+from sim.host import HOSTS, SLOW_HOSTS
 from suites.selftest.kit import sim_kit as sim
+from suites.selftest.kit.rich_scenarios import rich_case
 
 ALWAYS, ON_FAILURE, NEVER = RestartPolicy
 
@@ -254,3 +260,23 @@ def test_an_init_container_is_ready_once_it_is_done_and_a_sidecar_while_it_runs(
         ("setup", "terminated", 0),
         ("sidecar", "running", None),
     }
+
+
+@pytest.mark.parametrize(("at_s", "ready"), [((5.0, 25.0), [False, True]), ((25.0,), [False])], ids=["twice", "once"])
+def test_what_a_kubelet_took_for_ready_as_it_started_the_next_one_leaves_ready(
+    at_s: tuple[float, ...], ready: list[bool]
+) -> None:
+    """Its readiness probe, which would fail, is not asked meanwhile; it had begun just before the first restart."""
+    unasked = Probe(kind=ProbeKind.READINESS, fails_after_s=0.0, period_s=600)
+    restarts = tuple(
+        Intervention(trigger=Trigger(after_s=each), action=InterventionKind.RESTART_KUBELET) for each in at_s
+    )
+    events = sim.simulated(sim.pod_of(Container(probes=(unasked,)), watch_s=40, interventions=restarts))
+    said = [each["ready"] for each in sim.container_states(events) if "running" in each["state"]]
+    assert [one for one, _ in groupby(said)] == ready
+
+
+def test_a_sandbox_that_is_killed_as_it_starts_keeps_its_name() -> None:
+    case = rich_case(12323, (*HOSTS, *SLOW_HOSTS))
+    events = simulate(case.scenario, case.profile, case.version, rng=Random(12323), host=case.host)
+    assert all(each.data["container_id"] for each in sim.of(events, Channel.RUNTIME, Kind.SANDBOX))

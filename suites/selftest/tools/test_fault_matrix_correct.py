@@ -44,7 +44,16 @@ from sim.host import (
 )
 from suites.selftest.kit.fault_scenarios import trials
 from suites.selftest.kit.proof import CORRECT_KUBELET, Share
-from suites.selftest.kit.random_kubelets import BATCHES, OF_EVERY_POD, Batch, accusations, asked, batches, judged
+from suites.selftest.kit.random_kubelets import (
+    BATCHES,
+    OF_EVERY_POD,
+    Batch,
+    accusations,
+    asked,
+    batches,
+    checkers_for,
+    judged,
+)
 from suites.selftest.kit.random_scenarios import VERSIONS, random_case
 from suites.selftest.kit.rich_scenarios import rich_case
 from tools.trials import (
@@ -92,12 +101,14 @@ def test_no_checker_accuses_a_correct_kubelet_in_a_rare_coincidence(host: HostMo
 
 # fmt: off
 RICH = (
-    52, 191, 302, 322, 407, 419, 456, 468, 505, 510, 511, 523, 533, 606, 617, 624, 741, 798, 927, 931, 965, 995,
-    1005, 1052, 1059, 1076, 1080, 1096, 1097, 1116, 1138, 1169, 1181, 1292, 1378, 1380, 1444, 1486, 1496, 1545, 1569,
-    1608, 1611, 1639, 1652, 1657, 1682, 1718, 1719, 1735, 1756, 1814, 1867, 1903, 1911, 1944, 1976, 2090, 2092, 2142,
-    2150, 2203, 2245, 2350, 2375, 2481, 2486, 2500, 2574, 2612, 2653, 2669, 2928, 2930, 3020, 3040, 3067, 3083, 3102,
-    3115, 3142, 3273, 3280, 3320, 3337, 3347, 3364, 3367, 3374, 3416, 3432, 3436, 3493, 3525, 3654, 3717, 3718, 3726,
-    3727, 3788, 3889, 4018, 4354, 4660, 4738, 4835, 5334, 5598, 5691, 5824, 6570, 7024, 7033, 7040, 10695,
+    52, 191, 302, 322, 407, 419, 456, 468, 505, 510, 511, 523, 533, 606, 617, 624, 741, 798, 927, 931, 965, 995, 1005,
+    1052, 1059, 1076, 1080, 1096, 1097, 1116, 1138, 1169, 1181, 1292, 1378, 1380, 1444, 1486, 1496, 1545, 1569, 1608,
+    1611, 1639, 1652, 1657, 1682, 1718, 1719, 1735, 1756, 1814, 1867, 1903, 1911, 1944, 1976, 2090, 2092, 2142, 2150,
+    2203, 2245, 2350, 2375, 2481, 2486, 2500, 2574, 2612, 2653, 2669, 2928, 2930, 3020, 3040, 3067, 3083, 3102, 3115,
+    3142, 3273, 3280, 3320, 3337, 3347, 3364, 3367, 3374, 3416, 3432, 3436, 3493, 3525, 3654, 3717, 3718, 3726, 3727,
+    3788, 3889, 4018, 4354, 4660, 4738, 4835, 5334, 5598, 5691, 5824, 5842, 6198, 6341, 6570, 7024, 7033, 7040, 7641,
+    9669, 9761, 9845, 10137, 10147, 10246, 10695, 11637, 11711, 12323, 13017, 14051, 14084, 14103, 14400, 14887, 14989,
+    15701,
 )
 # fmt: on
 """Rich scenarios in which a correct kubelet was accused before: a kill that holds up the pod's other containers or coincides
@@ -107,6 +118,16 @@ kill has too."""
 
 def test_no_checker_accuses_a_correct_kubelet_in_a_rich_scenario(share: Share) -> None:
     assert accusations(Batch(share(RICH), (*HOSTS, *SLOW_HOSTS)), rich_case) == []
+
+
+def test_what_a_release_promises_first_is_asked_from_that_release_on() -> None:
+    """That a container stays ready over a restart of its kubelet is promised since 1.35 (PROBE-36)."""
+    case = random_case(0)
+    asked_of = {
+        str(each): checkers_for(msgspec.structs.replace(case, version=KubernetesVersion.parse(each)))
+        for each in ("1.34.4", "1.35.4")
+    }
+    assert {each: "kept-over-restart" in names for each, names in asked_of.items()} == {"1.34.4": False, "1.35.4": True}
 
 
 @pytest.mark.parametrize("checker", sorted(OF_EVERY_POD))
