@@ -110,9 +110,10 @@ def decide(
         return Decided(_BY_ACTION[rule.action], f"{describe(rule)} matches exit code {exit_code}")
     if container.is_sidecar:
         return Decided(Decision.RESTART, "a sidecar is always restarted")
-    if container.kind is ContainerKind.INIT and exit_code == 0:
-        if sandbox_lost and pod.restart_policy is not RestartPolicy.NEVER:
-            return Decided(Decision.RESTART, "another sandbox runs all init containers again")
+    is_init = container.kind is ContainerKind.INIT
+    if is_init and sandbox_lost and (killed or exit_code == 0) and pod.restart_policy is not RestartPolicy.NEVER:
+        return Decided(Decision.RESTART, "another sandbox runs all init containers again")
+    if is_init and exit_code == 0:
         return Decided(Decision.STOP, "an init container that exits 0 is done")
     policy, owner = effective_policy(pod, container, gates, version)
     if sandbox_lost and policy is RestartPolicy.NEVER and _runs_again(pod, container, deviations):

@@ -169,3 +169,21 @@ def test_a_restart_of_all_comes_before_the_question_whether_a_pod_gets_another_s
     pod = Pod(containers=(app,), restart_policy=NEVER)
     known = frozenset({NEVER_GETS_NO_SANDBOX})
     assert decide(pod, app, 143, gates={}, version=V1_37, sandbox_lost=True, deviations=known).decision is due
+
+
+@pytest.mark.parametrize(
+    ("killed", "pod_policy", "due"),
+    [
+        (True, ON_FAILURE, RESTART),
+        (False, ON_FAILURE, STOP),
+        (True, NEVER, STOP),
+    ],
+    ids=["ended with its sandbox", "failed before that", "in a pod under Never"],
+)
+def test_another_sandbox_runs_an_init_container_again_that_was_ended_with_the_one_before(
+    killed: bool, pod_policy: RestartPolicy, due: Decision
+) -> None:
+    setup = Container(name="setup", kind=ContainerKind.INIT, restart_policy=NEVER)
+    pod = Pod(containers=(setup, Container()), restart_policy=pod_policy)
+    gates = {RESTART_RULES_GATE: True}
+    assert decide(pod, setup, 143, gates=gates, version=V1_37, killed=killed, sandbox_lost=True).decision is due
