@@ -1,14 +1,16 @@
-"""An answer of the API server as a value, where it keeps objects, and its errors.
+"""An answer of the API server: open, as it is read, and as a value; where it keeps objects; and its errors.
 
 A message does not repeat a body that is not `kind: Status`: it may hold secrets.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
+import urllib3
 
 from crashloop.errors import ClusterError, UsageError
 
@@ -127,6 +129,42 @@ def warnings_of(headers: Iterable[str]) -> tuple[str, ...]:
     Source: k8s.io/apimachinery/pkg/util/net/http.go@v0.37.1, NewWarningHeader.
     """
     return tuple(re.sub(r"\\(.)", r"\1", found[1]) for header in headers for found in _WARNING.finditer(header))
+
+
+def unreachable(doing: str, error: Exception) -> ApiUnreachable:
+    return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
+
+
+def body_of(doing: str, response: urllib3.BaseHTTPResponse) -> bytes:
+    """All of an open answer. Raises ApiUnreachable when the connection breaks."""
+    try:
+        return bytes(response.data)
+    except urllib3.exceptions.HTTPError as error:
+        raise unreachable(doing, error) from error
+
+
+def hang_up(connection: urllib3.BaseHTTPResponse) -> None:
+    """End the reading of an open answer, from any thread; one that ends by itself in this moment needs nothing.
+
+    Source of the exceptions: urllib3.response.HTTPResponse.shutdown, of an answer that is closed, released, or being closed.
+    """
+    with suppress(ValueError, RuntimeError, OSError):
+        connection.shutdown()
+
+
+def lines(response: urllib3.BaseHTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
+    """The lines of an open answer, as soon as they are complete. Raises ApiUnreachable when the connection breaks."""
+    rest = b""
+    try:
+        for chunk in response.stream(1 << 16):
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from whole
+    except urllib3.exceptions.HTTPError as error:
+        raise unreachable(doing, error) from error
+    finally:
+        response.close()
+    if rest:
+        raise ApiUnreachable(f"{doing}: it ended within an event, after {len(rest)} bytes.")
 
 
 IN_NO_NAMESPACE = frozenset(("Node",))

@@ -4,7 +4,6 @@ import logging
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -24,8 +23,10 @@ from crashloop.kube.answers import (
     ApiUnreachable,
     CredentialsRefused,
     about_credentials,
+    body_of,
     decoded,
     refusal,
+    unreachable,
     warnings_of,
 )
 from crashloop.kube.credential_plugin import read_access
@@ -110,7 +111,7 @@ class KubeApi:
         Raises ApiUnreachable without an answer, and CredentialsRefused.
         """
         response = self._respond(doing, method, path, **request)
-        body = _body(doing, response)
+        body = body_of(doing, response)
         warnings = warnings_of(response.headers.getlist("Warning"))
         if 200 <= response.status <= 299:
             return Answer(code=response.status, warnings=warnings, body=body)
@@ -285,7 +286,7 @@ class KubeApi:
         return self._pools[proxy]
 
     def _read(self, doing: str, method: str, path: str, **request: Any) -> bytes:
-        return _body(doing, self._open(doing, method, path, **request))
+        return body_of(doing, self._open(doing, method, path, **request))
 
     def _open(
         self, doing: str, method: str, path: str, *, host: str | None = None, **request: Any
@@ -294,7 +295,7 @@ class KubeApi:
         response = self._respond(doing, method, path, host=host, **request)
         if 200 <= response.status <= 299:
             return response
-        refused = refusal(doing, response.status, response.reason, _body(doing, response))
+        refused = refusal(doing, response.status, response.reason, body_of(doing, response))
         raise refused if host else about_credentials(refused, self.kubeconfig)
 
     def _respond(
@@ -330,7 +331,7 @@ class KubeApi:
                 preload_content=False,
             )
         except (urllib3.exceptions.HTTPError, UsageError) as error:  # UsageError: a plug-in that no longer works
-            raise _unreachable(doing, error) from error
+            raise unreachable(doing, error) from error
 
 
 def _pool(access: Access, proxy: str | None) -> urllib3.PoolManager:
@@ -364,39 +365,3 @@ def _pool(access: Access, proxy: str | None) -> urllib3.PoolManager:
 def _pods(namespace: str, name: str | None = None) -> str:
     """Without a namespace: the pods of all namespaces."""
     return Collection("pods", namespace).path + (f"/{quote(name)}" if name else "")
-
-
-def _unreachable(doing: str, error: Exception) -> ApiUnreachable:
-    return ApiUnreachable(f"{doing}: no answer from the API server ({type(error).__name__}: {error}).")
-
-
-def _body(doing: str, response: urllib3.BaseHTTPResponse) -> bytes:
-    """All of an open answer. Raises ApiUnreachable when the connection breaks."""
-    try:
-        return bytes(response.data)
-    except urllib3.exceptions.HTTPError as error:
-        raise _unreachable(doing, error) from error
-
-
-def hang_up(connection: urllib3.BaseHTTPResponse) -> None:
-    """End the reading of an open answer, from any thread; one that ends by itself in this moment needs nothing.
-
-    Source of the exceptions: urllib3.response.HTTPResponse.shutdown, of an answer that is closed, released, or being closed.
-    """
-    with suppress(ValueError, RuntimeError, OSError):
-        connection.shutdown()
-
-
-def lines(response: urllib3.BaseHTTPResponse, *, doing: str = "read the watch") -> Iterator[bytes]:
-    """The lines of an open answer, as soon as they are complete. Raises ApiUnreachable when the connection breaks."""
-    rest = b""
-    try:
-        for chunk in response.stream(1 << 16):
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from whole
-    except urllib3.exceptions.HTTPError as error:
-        raise _unreachable(doing, error) from error
-    finally:
-        response.close()
-    if rest:
-        raise ApiUnreachable(f"{doing}: it ended within an event, after {len(rest)} bytes.")

@@ -15,8 +15,8 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 import urllib3
 
-from crashloop.kube.answers import ApiRefusal, KubeError, ResourceVersionGone, refusal
-from crashloop.kube.client import Collection, KubeApi, ListMeta, hang_up, lines
+from crashloop.kube.answers import ApiRefusal, KubeError, ResourceVersionGone, hang_up, lines, refusal
+from crashloop.kube.client import Collection, KubeApi, ListMeta
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 STATIC_UID_ANNOTATION = "kubernetes.io/config.hash"

@@ -30,8 +30,9 @@ from crashloop.report.conformance import conformance_document
 from crashloop.report.curves import PlottedCurve, ReportedDelay, curves_of
 from crashloop.report.document import Document
 from crashloop.report.html import to_html
+from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import RESULTS_FORMAT, Control, Quote, Results, build_results, to_junit
+from crashloop.report.results import RESULTS_FORMAT, Control, Quote, Results, build_results
 from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of

@@ -178,21 +178,9 @@ def _remove_jobs(api: KubeApi, namespace: str, run: str) -> None:
                 raise
 
 
-class _Metadata(msgspec.Struct):
-    name: str
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
-
-
-class _Pods(msgspec.Struct):
-    items: tuple[_Pod, ...] = ()
-
-
 def _pods_of(api: KubeApi, namespace: str, run: str) -> list[str]:
-    found = msgspec.json.decode(api.list_pods(namespace, label_selector=f"{RUN_LABEL}={run}"), type=_Pods)
-    return [pod.metadata.name for pod in found.items]
+    found = msgspec.json.decode(api.list_pods(namespace, label_selector=f"{RUN_LABEL}={run}"))
+    return [pod["metadata"]["name"] for pod in found["items"]]
 
 
 def _orphaned_namespaces(api: KubeApi, now: datetime) -> Iterator[str]:

@@ -16,8 +16,8 @@ import urllib3
 
 from crashloop.errors import ClusterError, UsageError
 from crashloop.history.event import Event, Kind
-from crashloop.kube.answers import ApiRefusal, KubeError
-from crashloop.kube.client import KubeApi, hang_up, lines
+from crashloop.kube.answers import ApiRefusal, KubeError, hang_up, lines
+from crashloop.kube.client import KubeApi
 from crashloop.kube.objects import missing_images
 from crashloop.pods.manifest import HEARTBEAT, heartbeat_manifest
 from crashloop.record.channels.channel import Follower, Sink, now_ns, recorder_event

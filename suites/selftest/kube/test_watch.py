@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crashloop.kube.answers import ApiRefusal
-from crashloop.kube.client import Collection, KubeApi, hang_up
+from crashloop.kube.answers import ApiRefusal, hang_up
+from crashloop.kube.client import Collection, KubeApi
 from crashloop.kube.watch import LOOKING, RECORDING, Changed, Listed, PodObject, PodWatch, Retry, WatchGap
 from suites.selftest.kit.kube_peer import HANG, TEAR, Peer, bookmark, change, pod, pod_list, serving, status
 

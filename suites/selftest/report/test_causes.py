@@ -8,8 +8,9 @@ import pytest
 from crashloop.report.causes import Cause, answer, causes_by_verdict, causes_of
 from crashloop.report.conformance import conformance_document
 from crashloop.report.html import to_html
+from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import Results, to_junit
+from crashloop.report.results import Results
 from crashloop.report.timeline import Lane, Stretch, Timeline, excerpt, with_breach
 from crashloop.verdict import Evidence, Ground, Missed, Outcome, Verdict
 from suites.selftest.kit.report_example import example_results

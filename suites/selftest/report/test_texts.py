@@ -12,8 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 from crashloop.report.causes import causes_by_verdict, causes_of
 from crashloop.report.conformance import conformance_document
 from crashloop.report.html import to_html
+from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import to_junit
 from crashloop.report.standing import Standing
 from crashloop.report.terminal import render
 from crashloop.report.text import evidence_text, lines_text, printable, seconds, took

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from crashloop.cluster.provider import ExistingOptions
 from crashloop.report.html import to_html
+from crashloop.report.junit import to_junit
 from crashloop.report.markdown import to_markdown
-from crashloop.report.results import DeviationText, analyze_again, to_junit
+from crashloop.report.results import DeviationText, analyze_again
 from crashloop.report.stress.document import stress_document
 from crashloop.report.stress.load import environment_in_words, figure_text, ratios_in_words, stage_figure_text
 from crashloop.report.stress.plots import PROPORTIONAL, against_pods, delay_charts, rows
