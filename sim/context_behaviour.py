@@ -188,7 +188,7 @@ class DistinctionBehaviour(ConfigurationBehaviour, frozen=True, kw_only=True):
     """When the condition PodReadyToStartContainers follows the sandbox: at once (from 1.36 on), with the next sync, or never."""
     ready_condition: str = "true"
     """The conditions Ready and ContainersReady: true, stays (once True), to the end (once True, of a pod that has ended as well),
-    any (one container is enough), or never again."""
+    any (one container is enough), never again, or unready at the end (a pod that has ended says what one that goes on does)."""
 
 
 class CompanyBehaviour(DistinctionBehaviour, frozen=True, kw_only=True):

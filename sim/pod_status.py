@@ -211,7 +211,8 @@ class PodConditions:
         }.get(self._which, true)
         moves = {"first": self._stated is None, "now": True}.get(self._transition_time, stated is not self._stated)
         self._stated, self._since_ns = stated, self._now() if moves else self._since_ns
-        reason = {} if stated else {"reason": ENDED.get(phase, "ContainersNotReady")}
+        why = {} if self._which == "unready at the end" else ENDED
+        reason = {} if stated else {"reason": why.get(phase, "ContainersNotReady")}
         since = {} if self._transition_time == "none" else {"lastTransitionTime": stamp(self._since_ns)}
         said = {"status": str(stated), **since, **reason}
         return [{"type": each, **said} for each in READY_TYPES]

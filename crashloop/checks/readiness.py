@@ -52,7 +52,8 @@ WITHIN_NS = 1_000_000_000
 def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
     """ContainersReady MUST be True if and only if all regular containers and sidecars are ready, and Ready only then.
 
-    Of a pod that has ended both are False, whatever is said of its containers. Its lastTransitionTime MUST NOT move while the
+    Of a pod that has ended both are False, whatever is said of its containers; of one that has succeeded because it has completed
+    (pkg/kubelet/status/generate.go@v1.37.2, kubernetes/kubernetes#16113). Its lastTransitionTime MUST NOT move while the
     same lives are stated of containers without a readiness probe, and not stay where one has started or ended since.
     """
     asked = [each for each in case.scenario.pod.containers if _has_readiness(each)]
@@ -67,6 +68,9 @@ def check_ready_conditions(case: Case, seen: Seen) -> Iterator[Finding]:
             elif status.phase in (SUCCEEDED, FAILED) and (status.containers_ready or status.ready):
                 said = f"a status says that a pod in the phase {status.phase} is ready {at_lines([status.line])}"
                 yield fail(f"{said}; it has ended.", status.line)
+            elif status.phase == SUCCEEDED and status.containers_ready is False and not status.is_ending:
+                said = f"a status says that a pod in the phase {SUCCEEDED} is unready {at_lines([status.line])}"
+                yield fail(f"{said}, and not that it has completed.", status.line)
         if not any(each.probe(ProbeKind.READINESS) for each in asked):
             yield from _wrong_transitions(case, pod, asked)
 

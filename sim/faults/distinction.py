@@ -176,6 +176,10 @@ class DistinctionFault(Fault):
         "states that a pod is not ready once a container of it has restarted",
         {"ready_condition": "never again"},
     )
+    READY_CONDITION_UNCOMPLETED = (
+        "states of a pod that has succeeded that its containers are unready",
+        {"ready_condition": "unready at the end"},
+    )
 
     # What meets something else
     TRIGGERS_TOGETHER_TWICE = (

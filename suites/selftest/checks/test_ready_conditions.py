@@ -89,9 +89,26 @@ def test_a_condition_that_does_not_say_since_when_it_is_so_is_a_fail() -> None:
 
 
 def test_a_pod_that_has_ended_is_not_judged() -> None:
-    history = said(sidecar=True, app=True, containers_ready="False", ready="False", phase="Succeeded")
+    history = said(
+        sidecar=True, app=True, containers_ready="False", ready="False", phase="Succeeded", reason="PodCompleted"
+    )
     assert (
         "INCONCLUSIVE: 0 statuses with ContainersReady seen, 1 needed" in told(checked("ready-conditions", history))[0]
+    )
+
+
+def test_a_pod_that_has_succeeded_and_is_said_to_be_merely_unready_is_a_fail() -> None:
+    history = said(
+        sidecar=False,
+        app=False,
+        containers_ready="False",
+        ready="False",
+        phase="Succeeded",
+        reason="ContainersNotReady",
+    )
+    assert told(checked("ready-conditions", history))[0] == (
+        f"FAIL: a status says that a pod in the phase Succeeded is unready (history line {history.line_of(Kind.STATUS)}), "
+        "and not that it has completed."
     )
 
 
