@@ -90,16 +90,15 @@ def _is_left(case: Case, pod: PodHistory, there: InSandbox, since: Fact) -> bool
 
 
 def _had_ended(case: Case, pod: PodHistory, there: InSandbox, container: Container) -> bool:
-    """Whether it had ended before a sandbox was made, for good, by itself or with a delay due: other rules are about that."""
+    """Whether it had ended before a sandbox was lost, for good or by itself, or its end was why: other rules are about that."""
     if there.since is None:
         return False
     before = [each for each in ran(pod, container.name) if (each.begun_ns or 0) < (there.since.utc_ns or 0)]
     if not before:
         return False
     stops = case.decided(container.name, before[-1]).decision is Decision.STOP
-    dues = (each.due for each in restarts_of(case, pod, container.name) if each.previous is before[-1])
-    delayed = any(window.delay_s for due in dues for window in due.windows)
-    return stops or delayed or exited_by_itself(case, container.name, len(before) - 1, before[-1])
+    took_it = before[-1].exit_ns in case.sandbox_kills_ns
+    return stops or took_it or exited_by_itself(case, container.name, len(before) - 1, before[-1])
 
 
 def _lets_go(init: Container, instances: tuple[Instance, ...]) -> Fact | None:
