@@ -6,10 +6,12 @@ cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same
 """
 
 import json
+import math
+import operator
 import re
 from ast import literal_eval
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -276,16 +278,16 @@ def _evaluated(
     until_s: float,
 ) -> Evaluated:
     """With a test for each group of cases, by number; what is asked of one is of all pods, or of the pod that is named."""
-    step, end = _spelt(scrape_s), _spelt(until_s)
-    window = _spelt(until_s + scrape_s)  # since 3.0 a range has no left edge
+    step, last = _spelt(scrape_s), math.floor(round(until_s / scrape_s, 6))
+    end, pieces = _spelt(last * scrape_s), list(_pieces(last + 1, scrape_s))
     of_cases = [
         (
             [each for number in group for each in cases[number].series],
-            [each for number, pod in group.items() for each in _questions(number, pod, rules.alerts, step, window)],
+            [each for number, pod in group.items() for each in _questions(number, pod, rules.alerts, step, pieces)],
         )
         for group in groups
     ]
-    of_all = [_labelled(_FIRING.format(by=by, window=window), what, 0) for what, by in _OF_A_CROWD.items()]
+    of_all = [_labelled(_firing(by, pieces), what, 0) for what, by in _OF_A_CROWD.items()]
     tests = [
         {
             "interval": step,
@@ -303,9 +305,12 @@ def _evaluated(
         if what in of_crowd:
             of_crowd[what][name] = int(float(value))
         else:
-            got[int(number)].setdefault(name, {})[what] = float(value)
+            of_alert, of_piece = got[int(number)].setdefault(name, {}), float(value)
+            of_alert[what] = _OF_PIECES[what](of_alert[what], of_piece) if what in of_alert else of_piece
     if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, *of_crowd.values()))):
-        raise UsageError(f"rules {rules.path}: cannot be evaluated: {fault[0].strip() if fault else said.strip()}")
+        why = fault[0].strip() if fault else said.strip()
+        remedy = f"\n{_FEWER}" if _TOO_MANY in why else ""
+        raise UsageError(f"rules {rules.path}: cannot be evaluated: {why}{remedy}")
     fired: list[Mapping[str, Fired]] = [
         {name: Fired(each["first"], int(each["firing"])) for name, each in one.items()} for one in got
     ]
@@ -316,21 +321,48 @@ def _spelt(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-_FIRING = (
-    'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}])))'
-)
+MOST_AT_ONCE = 1000
+"""Evaluations of one question: promtool takes 10,000 samples in a query, and a subquery has several of each at once."""
+_TOO_MANY = "too many samples"
+_FEWER = "promtool takes 10,000 samples in a query; give a longer --scrape, or rules with shorter subqueries."
+
+
+def _pieces(evaluations: int, scrape_s: float) -> Iterator[tuple[str, str]]:
+    """Windows, each with its offset from the last evaluation, that have each evaluation once.
+
+    Before 3.0 a range has a left edge, and since then none; no evaluation is where one of these begins.
+    """
+    for begin in range(0, evaluations, MOST_AT_ONCE):
+        number = min(MOST_AT_ONCE, evaluations - begin)
+        yield f"{round(number * scrape_s * 1000) - 1}ms", f" offset {_spelt(begin * scrape_s)}" if begin else ""
+
+
+_OF_PIECES: Mapping[str, Callable[[float, float], float]] = {"first": min, "firing": operator.add}
+"""What is asked of the evaluations of one loop, and how two answers become one."""
 _OF_A_CROWD = {"pods": "", "podless": ', pod=""'}
 
 
-def _questions(number: int, pod: str, alerts: Iterable[str], step: str, window: str) -> Iterator[str]:
-    """One alert at a time: promtool takes 10,000 samples in a query, and a subquery has all of its own at once."""
+def _firing(by: str, pieces: Iterable[tuple[str, str]]) -> str:
+    """For how many pods each alert fires in any of the pieces."""
+    each = (
+        f'count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}]{offset}))'
+        for window, offset in pieces
+    )
+    return f"count by (alertname) ({' or '.join(each)})"
+
+
+def _questions(
+    number: int, pod: str, alerts: Iterable[str], step: str, pieces: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """One alert and one piece of the time at a time."""
     for name in alerts:
         which = f'alertstate="firing", alertname={json.dumps(name, ensure_ascii=False)}' + (
             f', pod="{pod}"' if pod else ""
         )
         firing = f"count by (alertname) (ALERTS{{{which}}})"
-        yield _labelled(f"min_over_time(timestamp({firing})[{window}:{step}])", "first", number)
-        yield _labelled(f"count_over_time(({firing})[{window}:{step}])", "firing", number)
+        for window, offset in pieces:
+            yield _labelled(f"min_over_time(timestamp({firing})[{window}:{step}]{offset})", "first", number)
+            yield _labelled(f"count_over_time(({firing})[{window}:{step}]{offset})", "firing", number)
 
 
 def _labelled(expression: str, what: str, number: int) -> str:

@@ -11,6 +11,7 @@ import yaml
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
+from crashloop.alerts.promtool import Case, Fired, Rules, evaluated
 from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
@@ -185,6 +186,22 @@ def test_loops_that_are_evaluated_together_have_the_rows_of_each(tmp_path: Path,
     together = answer(str(tmp_path / "rules.yaml"), *runs, *how)["rows"]
     assert together == [row for each in runs for row in answer(str(tmp_path / "rules.yaml"), each, *how)["rows"]]
     assert [row["fired"] for row in together] == [2, 2]
+
+
+@pytest.mark.parametrize("until_s", [5200.0, 5201.5])
+def test_a_loop_of_many_short_scrapes_is_evaluated_at_each_of_them_once(promtool: Path, until_s: float) -> None:
+    """Promtool takes fewer samples in a query than these are."""
+    rule = {"alert": "A", "expr": "a > 0"}
+    rules = Rules(Path("rules.yaml"), {"A": "a > 0"}, {}, json.dumps({"groups": [{"name": "g", "rules": [rule]}]}))
+    cases = [Case(pod, [{"series": f'a{{pod="{pod}"}}', "values": f"0x{begin - 1} 1x5200"}]) for pod, begin in LATE]
+    crowd = [series for each in cases for series in each.series]
+    found = evaluated(rules, cases, crowd, promtool=promtool, scrape_s=2.0, until_s=until_s)
+    assert [each["A"] for each in found.cases] == [Fired(begin * 2.0, 2601 - begin) for _, begin in LATE]
+    assert found.crowd == {"A": len(LATE)}
+
+
+LATE = (("first", 1), ("second", 600), ("third", 601), ("fourth", 2600))
+"""Pods, each with the number of the scrape from which on its alert fires."""
 
 
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
