@@ -13,6 +13,7 @@ from ast import literal_eval
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -138,9 +139,14 @@ def load_rules(path: Path, promtool: Path) -> Rules:
     """
     try:
         text = text_of(path)
-        text = _of_operator(documents(text)) or text
+        read = documents(text)
     except Unreadable as error:
         raise UsageError(f"rules {path}: cannot be read ({error}).") from error
+    if fault := _other_than_rules(read):
+        raise UsageError(
+            f"rules {path}: {fault}.\nExpected a file of rules, with groups, or PrometheusRules of Prometheus' operator."
+        )
+    text = _of_operator(read) or text
     with _in_a_file(text) as file:
         try:
             run([promtool, "check", "rules", file], describe="promtool check rules", timeout_s=CHECK_S)
@@ -174,9 +180,31 @@ _OF_THANOS = "partial_response_strategy"
 """Of a group; the operator leaves it out of what it writes for Prometheus."""
 
 
+_KIND = "PrometheusRule"
+
+
+def _other_than_rules(read: list[Any]) -> str:
+    """What the documents are, if nothing of Prometheus' rules is in them: a sentence without its full stop. Else empty."""
+    objects = [each for each in objects_in(read) if each.get("kind") or each.get("apiVersion")]
+    if objects and not any(each.get("kind") == _KIND for each in objects):
+        given = str(objects[0].get("kind", "an object without a kind"))
+        near = f"; the operator has {_KIND}" if get_close_matches(given.lower(), [_KIND.lower()], 1, 0.8) else ""
+        return f"it is {given} ({objects[0].get('apiVersion', 'without apiVersion')}){near}"
+    if objects or not any(read):
+        return ""
+    others = [each for each in read if each and not (isinstance(each, dict) and "groups" in each)]
+    if not others:
+        return ""
+    return (
+        f"it has {', '.join(map(str, others[0]))[:100]}, and no groups"
+        if isinstance(others[0], dict)
+        else "it is no mapping"
+    )
+
+
 def _of_operator(read: list[Any]) -> str:
     """The groups of PrometheusRules (monitoring.coreos.com), as a file of Prometheus; empty without one."""
-    specs = [each.get("spec") for each in objects_in(read) if each.get("kind") == "PrometheusRule"]
+    specs = [each.get("spec") for each in objects_in(read) if each.get("kind") == _KIND]
     groups = [group for spec in specs if isinstance(spec, dict) for group in spec.get("groups") or ()]
     groups = [
         {field: value for field, value in each.items() if field != _OF_THANOS} if isinstance(each, dict) else each

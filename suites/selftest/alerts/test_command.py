@@ -222,7 +222,6 @@ def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp
         ("groups: {", "did not find expected"),
         ("", "no rule is an alert"),
         ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "no rule is an alert"),
-        ("apiVersion: v1\nkind: ConfigMap", "field apiVersion not found"),
     ],
 )
 def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
@@ -236,6 +235,27 @@ def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
     assert said in str(done.exception)
     if "cannot be read" not in str(done.exception) and "no rule" not in said:
         assert re.search(r": Prometheus [0-9.]+ refuses them: ", str(done.exception))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap", "it is ConfigMap (v1)"),
+        (
+            "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRules",
+            "it is PrometheusRules (monitoring.coreos.com/v1); the operator has PrometheusRule",
+        ),
+        ("global: {}\nrule_files: [a.yaml]", "it has global, rule_files, and no groups"),
+        ("- alert: A", "it is no mapping"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_before_prometheus_sees_it(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "rules.yaml").write_text(text)
+    done = alerts(str(tmp_path / "rules.yaml"), "no-run")
+    assert str(done.exception) == (
+        f"rules {tmp_path / 'rules.yaml'}: {said}.\n"
+        "Expected a file of rules, with groups, or PrometheusRules of Prometheus' operator."
+    )
 
 
 def test_rules_that_cannot_be_evaluated_on_these_series_are_named(loop_at: Any, tmp_path: Path) -> None:
