@@ -11,7 +11,8 @@ import yaml
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
-from crashloop.alerts.promtool import Case, Fired, Rules, evaluated
+from crashloop.alerts.promtool import Case, Fired, evaluated
+from crashloop.alerts.rules import Rules
 from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS

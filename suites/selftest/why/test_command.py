@@ -349,6 +349,18 @@ def test_a_name_that_no_pod_can_have_is_not_asked_for(tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize(
+    ("kind", "meant"), [("deploymnet", "deployment"), ("statfulset", "statefulset"), ("pdo", "pod")]
+)
+def test_a_misspelt_kind_of_a_workload_is_named_with_the_one_that_is_meant(
+    tmp_path: Path, kind: str, meant: str
+) -> None:
+    with serving(Peer([NODE], [[]]), tmp_path) as kubeconfig:
+        done = why(f"{kind}/web", "--kubeconfig", kubeconfig)
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith(f"{kind}/web: did you mean {meant}/web? Expected a pod, ")
+
+
+@pytest.mark.parametrize(
     ("ended_s_ago", "said"),
     [
         (20, r"in \d+ s to \d+ s"),
