@@ -8,7 +8,8 @@ from statistics import mean
 import msgspec
 
 from crashloop.alerts.loops import FAMILIES, HEALTHY, CrashLoop, as_promtool, of_loop, of_rollouts
-from crashloop.alerts.promtool import BY_NAME, Case, Evaluated, Fired, Rules, evaluated
+from crashloop.alerts.promtool import Case, Evaluated, Fired, evaluated
+from crashloop.alerts.rules import BY_NAME, Rules
 
 ALERTS_FORMAT = "crashloop.alerts/1"
 LABELS = {"job": "kube-state-metrics", "namespace": "default"}

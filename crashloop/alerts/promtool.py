@@ -1,208 +1,25 @@
-"""Prometheus' own promtool: a file of rules, checked, with the metrics that each alert reads; and `promtool test rules` on
-generated files. No rule is evaluated by code of this project.
+"""What rules do on generated series, by `promtool test rules` of Prometheus itself: no rule is evaluated by code of this project.
 
 Each test of the file asks for values and expects none, so that promtool prints what it got:
 cmd/promtool/unittest.go@v2.42.0, "exp: ..., got: ..."; @v3.16.0 prints the same.
 """
 
 import json
+import math
+import operator
 import re
 from ast import literal_eval
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
 
+from crashloop.alerts.rules import Rules, in_a_file
 from crashloop.cluster.processes import CommandFailed, run
 from crashloop.errors import UsageError
-from crashloop.stress.pod_template import objects_in
-from crashloop.yaml_text import Unreadable, documents, read_yaml, text_of
-
-CHECK_S = 60.0
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`|#[^\n]*')
-_NO_METRIC = re.compile(
-    r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)", re.IGNORECASE
-)
-_NAME = re.compile(r"(?<![\w.:])[a-zA-Z_:][\w:]*(?!\s*\()(?![\w:])")
-_WORDS = frozenset({"and", "or", "unless", "bool", "offset", "group_left", "group_right", "atan2", "inf", "nan"})
-"""Of PromQL, that may stand where a metric stands."""
-_BUILT_IN = frozenset({"ALERTS", "ALERTS_FOR_STATE"})
-BY_NAME = "__name__"
-"""The label by which an expression can read any metric."""
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """A file of rules that Prometheus takes. Expressions are by name, in the order of the file; of several, all."""
-
-    path: Path
-    alerts: Mapping[str, str]
-    records: Mapping[str, str]
-    text: str = ""
-    """As Prometheus reads it, whatever object it was in."""
-
-    def reads(self, alert: str) -> set[str]:
-        """The scraped metrics that an alert reads, also by rules that record."""
-        return self._scraped(self.alerts[alert], frozenset())
-
-    def only(self, alerts: Collection[str]) -> "Rules":
-        """These alerts, with the rules that they read: promtool evaluates every rule that it is given, at every moment.
-
-        They lose their annotations, which it would write anew each time.
-        """
-        read = set[str]()
-        for name in alerts:
-            self._recorded(self.alerts[name], read)
-        groups = [
-            {
-                **group,
-                "rules": [
-                    {field: value for field, value in each.items() if field != "annotations"}
-                    for each in group.get("rules") or ()
-                    if _name(each.get("alert")) in alerts or _name(each.get("record")) in read
-                ],
-            }
-            for group in (read_yaml(self.text) or {}).get("groups") or ()
-        ]
-        text = json.dumps({"groups": [each for each in groups if each["rules"]]})
-        return Rules(self.path, {name: self.alerts[name] for name in alerts}, self.records, text)
-
-    def keeps_pods_apart(self) -> bool:
-        """Whether they surely say of a pod, by its label, what they would say if there was no other."""
-        groups = read_yaml(self.text)["groups"]
-        rules = [rule for group in groups for rule in group["rules"]]
-        labels = [each.get("labels") or {} for each in (*groups, *rules)]
-        return all(_keeps_pods_apart(str(rule["expr"])) for rule in rules) and not any(
-            "pod" in each or "query" in str(each) for each in labels
-        )
-
-    def _recorded(self, expression: str, found: set[str]) -> None:
-        """Adds the rules that record which an expression reads."""
-        names = set(metrics_of(expression))
-        for name in (self.records.keys() if BY_NAME in names else names & self.records.keys()) - found:
-            found.add(name)
-            self._recorded(self.records[name], found)
-
-    def _scraped(self, expression: str, seen: frozenset[str]) -> set[str]:
-        found: set[str] = set()
-        for name in set(metrics_of(expression)) - seen - _BUILT_IN:
-            recorded = self.records.get(name)
-            found |= {name} if recorded is None else self._scraped(recorded, seen | {name})
-        return found
-
-
-def metrics_of(expression: str) -> Iterator[str]:
-    """The metrics that a PromQL expression names outside of `{}`; `__name__` if it names any inside."""
-    bare = _TEXT.sub(" ", expression)
-    if BY_NAME in bare:
-        yield BY_NAME
-    for name in _NAME.findall(_NO_METRIC.sub(" ", bare)):
-        if name.lower() not in _WORDS:
-            yield name
-
-
-_SELECTED = re.compile(r"\{[^}]*\}|\[[^\]]*\]")
-_LISTED = re.compile(r"\b(by|on)\s*\(([^)]*)\)", re.IGNORECASE)
-_CALLED = re.compile(r"\b([a-z_]\w*)\s*\(", re.IGNORECASE)
-_AGGREGATES = re.compile(
-    r"\b(?:sum|avg|min|max|count|group|stddev|stdvar|topk|bottomk|quantile|count_values)\b", re.IGNORECASE
-)
-_OF_EACH_SERIES = re.compile(
-    r"(?!absent)\w+_over_time|i?rate|increase|i?delta|deriv|changes|resets|abs|ceil|floor|round|clamp_(?:min|max)|timestamp|"
-    rf"by|on|group_(?:left|right)|and|or|unless|bool|{_AGGREGATES.pattern}",
-    re.IGNORECASE,
-)
-
-
-def _keeps_pods_apart(expression: str) -> bool:
-    """No function is called but those of one series, and pods are neither added up nor matched with each other."""
-    bare = _SELECTED.sub(" ", _TEXT.sub(" ", expression))
-    lists = _LISTED.findall(bare)
-    return (
-        all(_OF_EACH_SERIES.fullmatch(each) for each in _CALLED.findall(bare))
-        and all(re.search(r"\bpod\b", labels) for _, labels in lists)
-        and len(_AGGREGATES.findall(bare)) == sum(word.lower() == "by" for word, _ in lists)
-        and not re.search(r"\b(?:without|ignoring|ALERTS\w*)\b", bare, re.IGNORECASE)
-    )
-
-
-def load_rules(path: Path, promtool: Path) -> Rules:
-    """The rules of a file, or of the PrometheusRules in it.
-
-    Raises UsageError if it cannot be read, if Prometheus refuses it, and if it has no alert.
-    """
-    try:
-        text = text_of(path)
-        text = _of_operator(documents(text)) or text
-    except Unreadable as error:
-        raise UsageError(f"rules {path}: cannot be read ({error}).") from error
-    with _in_a_file(text) as file:
-        try:
-            run([promtool, "check", "rules", file], describe="promtool check rules", timeout_s=CHECK_S)
-        except CommandFailed as error:
-            said = error.output.partition("FAILED:")[2].strip() or error.output.strip()
-            said = said.replace(f"{file}: ", "").replace(str(file), str(path))
-            version = _version(promtool)
-            raise UsageError(f"rules {path}: Prometheus{version} refuses them: {said}") from error
-    try:
-        groups = (read_yaml(text) or {}).get("groups") or ()
-    except Unreadable as error:
-        raise UsageError(f"rules {path}: cannot be read ({error}).") from error
-    rules = [rule for group in groups for rule in group.get("rules") or ()]
-    alerts = _by_name(rules, "alert")
-    if not alerts:
-        raise UsageError(f"rules {path}: no rule is an alert; expected at least one `alert:`.")
-    return Rules(path, alerts, _by_name(rules, "record"), text)
-
-
-def _version(promtool: Path) -> str:
-    """Of the promtool that speaks, with a space before it: others know fields that it does not. Empty if it does not say."""
-    try:
-        said = run([promtool, "--version"], describe="promtool --version", timeout_s=CHECK_S)
-    except CommandFailed:
-        return ""
-    found = re.search(r"version ([0-9.]+)", said)
-    return f" {found[1]}" if found else ""
-
-
-_OF_THANOS = "partial_response_strategy"
-"""Of a group; the operator leaves it out of what it writes for Prometheus."""
-
-
-def _of_operator(read: list[Any]) -> str:
-    """The groups of PrometheusRules (monitoring.coreos.com), as a file of Prometheus; empty without one."""
-    specs = [each.get("spec") for each in objects_in(read) if each.get("kind") == "PrometheusRule"]
-    groups = [group for spec in specs if isinstance(spec, dict) for group in spec.get("groups") or ()]
-    groups = [
-        {field: value for field, value in each.items() if field != _OF_THANOS} if isinstance(each, dict) else each
-        for each in groups
-    ]
-    return json.dumps({"groups": groups}) if specs else ""
-
-
-@contextmanager
-def _in_a_file(text: str) -> Iterator[Path]:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rules.yaml"
-        path.write_text(text, encoding="utf-8")
-        yield path
-
-
-def _by_name(rules: list[dict[str, Any]], kind: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for rule in rules:
-        if name := _name(rule.get(kind)):
-            found[name] = f"{found.get(name, '')}\n{rule['expr']}"
-    return found
-
-
-def _name(value: Any) -> str:
-    """Of a rule, as Prometheus reads what is a number or a word of YAML; empty for none."""
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
-
 
 TEST_S = 1800.0
 """Promtool takes about a second for six hours of one loop at ten phases."""
@@ -276,16 +93,16 @@ def _evaluated(
     until_s: float,
 ) -> Evaluated:
     """With a test for each group of cases, by number; what is asked of one is of all pods, or of the pod that is named."""
-    step, end = _spelt(scrape_s), _spelt(until_s)
-    window = _spelt(until_s + scrape_s)  # since 3.0 a range has no left edge
+    step, last = _spelt(scrape_s), math.floor(round(until_s / scrape_s, 6))
+    end, pieces = _spelt(last * scrape_s), list(_pieces(last + 1, scrape_s))
     of_cases = [
         (
             [each for number in group for each in cases[number].series],
-            [each for number, pod in group.items() for each in _questions(number, pod, rules.alerts, step, window)],
+            [each for number, pod in group.items() for each in _questions(number, pod, rules.alerts, step, pieces)],
         )
         for group in groups
     ]
-    of_all = [_labelled(_FIRING.format(by=by, window=window), what, 0) for what, by in _OF_A_CROWD.items()]
+    of_all = [_labelled(_firing(by, pieces), what, 0) for what, by in _OF_A_CROWD.items()]
     tests = [
         {
             "interval": step,
@@ -294,7 +111,7 @@ def _evaluated(
         }
         for series, questions in (*of_cases, (crowd, of_all))
     ]
-    with _in_a_file(rules.text) as path:
+    with in_a_file(rules.text) as path:
         said = _tested({"rule_files": [str(path)], "evaluation_interval": step, "tests": tests}, promtool)
     got: list[dict[str, dict[str, float]]] = [{} for _ in cases]
     of_crowd: dict[str, dict[str, int]] = {what: {} for what in _OF_A_CROWD}
@@ -303,9 +120,12 @@ def _evaluated(
         if what in of_crowd:
             of_crowd[what][name] = int(float(value))
         else:
-            got[int(number)].setdefault(name, {})[what] = float(value)
+            of_alert, of_piece = got[int(number)].setdefault(name, {}), float(value)
+            of_alert[what] = _OF_PIECES[what](of_alert[what], of_piece) if what in of_alert else of_piece
     if (fault := _FAULT.search(said)) or ("FAILED" in said and not any((*got, *of_crowd.values()))):
-        raise UsageError(f"rules {rules.path}: cannot be evaluated: {fault[0].strip() if fault else said.strip()}")
+        why = fault[0].strip() if fault else said.strip()
+        remedy = f"\n{_FEWER}" if _TOO_MANY in why else ""
+        raise UsageError(f"rules {rules.path}: cannot be evaluated: {why}{remedy}")
     fired: list[Mapping[str, Fired]] = [
         {name: Fired(each["first"], int(each["firing"])) for name, each in one.items()} for one in got
     ]
@@ -316,21 +136,48 @@ def _spelt(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-_FIRING = (
-    'count by (alertname) (count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}])))'
-)
+MOST_AT_ONCE = 1000
+"""Evaluations of one question: promtool takes 10,000 samples in a query, and a subquery has several of each at once."""
+_TOO_MANY = "too many samples"
+_FEWER = "promtool takes 10,000 samples in a query; give a longer --scrape, or rules with shorter subqueries."
+
+
+def _pieces(evaluations: int, scrape_s: float) -> Iterator[tuple[str, str]]:
+    """Windows, each with its offset from the last evaluation, that have each evaluation once.
+
+    Before 3.0 a range has a left edge, and since then none; no evaluation is where one of these begins.
+    """
+    for begin in range(0, evaluations, MOST_AT_ONCE):
+        number = min(MOST_AT_ONCE, evaluations - begin)
+        yield f"{round(number * scrape_s * 1000) - 1}ms", f" offset {_spelt(begin * scrape_s)}" if begin else ""
+
+
+_OF_PIECES: Mapping[str, Callable[[float, float], float]] = {"first": min, "firing": operator.add}
+"""What is asked of the evaluations of one loop, and how two answers become one."""
 _OF_A_CROWD = {"pods": "", "podless": ', pod=""'}
 
 
-def _questions(number: int, pod: str, alerts: Iterable[str], step: str, window: str) -> Iterator[str]:
-    """One alert at a time: promtool takes 10,000 samples in a query, and a subquery has all of its own at once."""
+def _firing(by: str, pieces: Iterable[tuple[str, str]]) -> str:
+    """For how many pods each alert fires in any of the pieces."""
+    each = (
+        f'count by (alertname, pod) (count_over_time(ALERTS{{alertstate="firing"{by}}}[{window}]{offset}))'
+        for window, offset in pieces
+    )
+    return f"count by (alertname) ({' or '.join(each)})"
+
+
+def _questions(
+    number: int, pod: str, alerts: Iterable[str], step: str, pieces: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """One alert and one piece of the time at a time."""
     for name in alerts:
         which = f'alertstate="firing", alertname={json.dumps(name, ensure_ascii=False)}' + (
             f', pod="{pod}"' if pod else ""
         )
         firing = f"count by (alertname) (ALERTS{{{which}}})"
-        yield _labelled(f"min_over_time(timestamp({firing})[{window}:{step}])", "first", number)
-        yield _labelled(f"count_over_time(({firing})[{window}:{step}])", "firing", number)
+        for window, offset in pieces:
+            yield _labelled(f"min_over_time(timestamp({firing})[{window}:{step}]{offset})", "first", number)
+            yield _labelled(f"count_over_time(({firing})[{window}:{step}]{offset})", "firing", number)
 
 
 def _labelled(expression: str, what: str, number: int) -> str:

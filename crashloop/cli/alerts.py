@@ -50,7 +50,7 @@ def alerts(
     """Show which alerts of Prometheus recorded crash loops fire, and when. promtool evaluates the rules."""
     from crashloop.alerts.answer import LABELS, Sampling, alerts_of
     from crashloop.alerts.loops import loops_of
-    from crashloop.alerts.promtool import load_rules
+    from crashloop.alerts.rules import load_rules
     from crashloop.cluster.binaries.ensure import ensure_promtool
     from crashloop.progress import default_progress
     from crashloop.report.text import printable

@@ -26,7 +26,7 @@ from crashloop.yaml_text import Unreadable, documents, text_of
 Entry = dict[str, Any]
 
 NAME_ANOTHER = "Name another with --kubeconfig."
-"""The remedy for a file that is not there, by commands."""
+"""The remedy for a file that is not there, for those who have the options of commands."""
 DIRECT: Entry = {"name": "crashloop", "extension": {"proxy": "none"}}
 """An extension of a cluster that is reached without the environment's proxy."""
 
@@ -48,23 +48,23 @@ class Named(NamedTuple):
     """The one that is meant where none is named."""
 
 
-def default_kubeconfig(option: str | None, environ: Mapping[str, str]) -> str:
+def default_kubeconfig(option: str | None, environ: Mapping[str, str], *, remedy: str = NAME_ANOTHER) -> str:
     """The kubeconfig as kubectl finds it: option, KUBECONFIG, ~/.kube/config. An absolute path, or a list of them."""
     named = option or environ.get("KUBECONFIG") or "~/.kube/config"
     if not named.strip(os.pathsep):
-        raise UsageError(f"KUBECONFIG is {named!r}, which names no file.\nName one with --kubeconfig.")
+        raise UsageError(f"KUBECONFIG is {named!r}, which names no file.\n{remedy}")
     return os.pathsep.join(str(path) for path in _paths(named))
 
 
-def read_context(kubeconfig: str, context: str | None = None) -> Named:
-    """The context of that name, or the current one.
+def read_context(kubeconfig: str, context: str | None = None, *, remedy: str = NAME_ANOTHER) -> Named:
+    """The context of that name, or the current one. `remedy`: how the caller's user names another file.
 
     Raises UsageError for a file that is missing, cannot be read or is no kubeconfig, and for a context, cluster or user
     that it lacks. Entries that the context does not name are not looked into.
     """
     merged: dict[str, dict[str, tuple[Path, Any]]] = {section: {} for section in _SECTIONS}
     current = context
-    documents = {path: _document(path) for path in _files(kubeconfig)}
+    documents = {path: _document(path, remedy) for path in _files(kubeconfig, remedy)}
     if not any(section in document for document in documents.values() for section in _SECTIONS):
         raise UsageError(f"kubeconfig {kubeconfig}: cannot be used (it has no contexts, clusters or users).")
     for path, document in documents.items():
@@ -187,11 +187,11 @@ def _server(source: str, cluster: Entry) -> str:
     return address.partition("#")[0].partition("?")[0]
 
 
-def _files(kubeconfig: str) -> list[Path]:
+def _files(kubeconfig: str, remedy: str) -> list[Path]:
     """Of a list, files that are missing are left out, as kubectl does."""
     found = [path for path in _paths(kubeconfig) if path.exists()]
     if not found:
-        raise UsageError(f"kubeconfig {kubeconfig}: there is no such file.\n{NAME_ANOTHER}")
+        raise UsageError(f"kubeconfig {kubeconfig}: there is no such file.\n{remedy}")
     return found
 
 
@@ -199,12 +199,12 @@ def _paths(kubeconfig: str) -> list[Path]:
     return [Path(each).expanduser().absolute() for each in kubeconfig.split(os.pathsep) if each]
 
 
-def _document(path: Path) -> Entry:
+def _document(path: Path, remedy: str) -> Entry:
     """An empty file is a kubeconfig without entries."""
     try:
         text = text_of(path)
     except Unreadable as error:
-        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\n{NAME_ANOTHER}") from error
+        raise UsageError(f"kubeconfig {path}: cannot be read ({error}).\n{remedy}") from error
     try:
         document = next(iter(documents(text)), None)
     except Unreadable as error:

@@ -1,9 +1,11 @@
-"""What is known of objects of Kubernetes: how names are spelled, what a Node says, which images a pod lacks.
+"""What is known of objects of Kubernetes: how names and kinds are spelled, what a Node says, which images a pod lacks.
 
 Source of the names: k8s.io/apimachinery/pkg/util/validation@v0.37.1, after RFC 1123.
 """
 
 import re
+from difflib import get_close_matches
+from functools import cache
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
@@ -12,6 +14,36 @@ from crashloop.spec.version import KubernetesVersion
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 """As of a pod."""
+
+
+_KINDS = {
+    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController", "List"), "v1"),
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
+    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
+}
+"""That have pods, with the API that has them. Groups of others have a dot, and may have kinds of the same names."""
+_FORMERLY = "extensions"
+"""The group that apps was before 1.16: its templates are the same."""
+
+
+def misspelt_kind(read: dict[str, Any]) -> str:
+    """A sentence without its full stop about an object that no API server knows, and that is called like one of Kubernetes."""
+    given, api = str(read.get("kind")), str(read.get("apiVersion"))
+    group, kind = api.rpartition("/")[0], _kind_like(given)
+    if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
+        return f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
+    return ""
+
+
+@cache
+def _kind_like(given: str) -> str:
+    """The kind of Kubernetes that is called so or nearly so; empty if there is none, as for a DeploymentList."""
+    by_name = {name.lower(): name for name in _KINDS}
+    named = given.lower().removesuffix("s")
+    if named.endswith("list"):
+        return by_name.get(named, "")
+    swapped = [each for each in by_name if sorted(each) == sorted(named)]
+    return next((by_name[each] for each in (*swapped, *get_close_matches(named, by_name, 1, 0.85))), "")
 
 
 def check_namespace(name: str | None) -> None:

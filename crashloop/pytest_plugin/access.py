@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import pytest
 
 from crashloop.errors import CrashloopError, PrerequisiteError, UsageError, missing
-from crashloop.kube.kubeconfig import NAME_ANOTHER, default_kubeconfig
+from crashloop.kube.kubeconfig import default_kubeconfig, read_context
 from crashloop.kube.objects import SUBDOMAIN
 from crashloop.model.config import Curve
 from crashloop.spec.pod import LABEL
@@ -36,7 +36,6 @@ def plain_errors(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except CrashloopError as error:
-            error.args = (str(error).replace(NAME_ANOTHER, _ANOTHER), *error.args[1:])
             raise error.with_traceback(None) from None
         except ModuleNotFoundError as error:
             raise PrerequisiteError(missing(error, needed_by="this fixture")) from None
@@ -169,9 +168,7 @@ def access_of(request: pytest.FixtureRequest, cluster: ClusterLike | None, conte
     """`cluster` is a path or an object with a kubeconfig. Raises UsageError for one without a cluster."""
     chosen = _default(request) if cluster is None else cluster
     if isinstance(chosen, str | Path):
-        if not any(Path(each).expanduser().exists() for each in str(chosen).split(os.pathsep)):
-            raise UsageError(f"kubeconfig {chosen}: there is no such file.\n{_ANOTHER}")
-        return Access(str(chosen), context)
+        return _readable(str(chosen), context)
     if not (hasattr(chosen, "kubeconfig") or hasattr(chosen, "kubeconfig_path")):
         raise UsageError(
             f"a cluster is given as {type(chosen).__name__}, which has no kubeconfig.\n"
@@ -181,7 +178,13 @@ def access_of(request: pytest.FixtureRequest, cluster: ClusterLike | None, conte
     if found is None or not Path(found).exists():
         name = getattr(chosen, "cluster_name", None) or getattr(chosen, "name", "")
         raise UsageError(f"{type(chosen).__name__} {name!r}: it has no cluster yet.\nCall its create() first.")
-    return Access(str(found), context or getattr(chosen, "context", None))
+    return _readable(str(found), context or getattr(chosen, "context", None))
+
+
+def _readable(kubeconfig: str, context: str | None) -> Access:
+    """Raises UsageError, with the remedies that a test has, for what holds no such context."""
+    read_context(kubeconfig, context, remedy=_ANOTHER)
+    return Access(kubeconfig, context)
 
 
 def _default(request: pytest.FixtureRequest) -> ClusterLike:
@@ -191,7 +194,7 @@ def _default(request: pytest.FixtureRequest) -> ClusterLike:
         return manager
     options = K8sOptions.of(request.config)
     options.check()
-    return options.kubeconfig_override or options.kubeconfig or default_kubeconfig(None, os.environ)
+    return options.kubeconfig_override or options.kubeconfig or default_kubeconfig(None, os.environ, remedy=_ANOTHER)
 
 
 def keep_kubeconfig(manager: Any) -> None:

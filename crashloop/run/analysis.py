@@ -37,7 +37,15 @@ from crashloop.report.standing import Standing
 from crashloop.report.text import shortened
 from crashloop.report.timeline import Timeline, timelines_of
 from crashloop.requirements import load_requirements
-from crashloop.run.judging import Judged, judge_recorded, judge_scenario, kept_verdicts, read_history, skipped
+from crashloop.run.judging import (
+    Judged,
+    judge_recorded,
+    judge_scenario,
+    kept_verdicts,
+    read_history,
+    skipped,
+    unjudged_everywhere,
+)
 from crashloop.rundir import RunDir, read_document
 from crashloop.spec.plan import Plan, Skip
 from crashloop.spec.profile import KubeletProfile
@@ -141,6 +149,7 @@ def _results(run: RunDir, plan: Plan, judged: Iterable[Judged]) -> Results:
             *refused(control),
             *verdicts,
             *of_all_pods(verdict for each in known for verdict in each.everywhere),
+            *unjudged_everywhere(run, known),
             *map(skipped, plan.skipped),
         ],
         load_requirements(),

@@ -15,7 +15,7 @@ import msgspec
 import psutil
 from filelock import FileLock
 
-from crashloop.checks.everywhere import judge_everywhere
+from crashloop.checks.everywhere import EVERY_POD, judge_everywhere
 from crashloop.checks.finding import Checked, Finding, error, inconclusive
 from crashloop.checks.judge import judge, verdict_of
 from crashloop.checks.judgement import ComparisonInput, JudgementInput, Question
@@ -157,7 +157,7 @@ def judge_scenario(run: RunDir, plan: Plan, name: str, *, deviations: Sequence[D
         verdicts=tuple(
             _verdict(plan, judgement, histories, excuses) for judgement in plan.judgements if judgement.scenario == name
         ),
-        everywhere=tuple(_everywhere(plan, histories[0], excuses, _catalogue(run)))
+        everywhere=tuple(_everywhere(plan, histories[0], excuses, _judgeable(run)))
         if histories[0].scenario == name
         else (),
     )
@@ -174,15 +174,32 @@ class _Facts(msgspec.Struct, frozen=True):
     capabilities: frozenset[str] = frozenset()
 
 
-def _catalogue(run: RunDir) -> Mapping[str, Requirement]:
-    """Those that the run's cluster has evidence of: not every provider reads the runtime's events. All if its facts are gone."""
+def _judgeable(run: RunDir) -> Mapping[str, Requirement]:
+    """Those of the catalogue that the run's cluster has all capabilities for."""
+    capabilities = _capabilities(run)
+    return {name: each for name, each in load_requirements().items() if capabilities.issuperset(each.needs)}
+
+
+def _capabilities(run: RunDir) -> frozenset[str]:
+    """All if the facts of the cluster are gone, or have none."""
     try:
-        capabilities = msgspec.json.decode(run.cluster_json.read_bytes(), type=_Facts).capabilities
+        found = msgspec.json.decode(run.cluster_json.read_bytes(), type=_Facts).capabilities
     except (OSError, msgspec.MsgspecError):
-        capabilities = frozenset()
-    if not capabilities or Capability.RUNTIME_EVENTS in capabilities:
-        return load_requirements()
-    return {name: each for name, each in load_requirements().items() if Capability.RUNTIME_EVENTS not in each.needs}
+        found = frozenset()
+    return found or frozenset(Capability)
+
+
+def unjudged_everywhere(run: RunDir, judged: Iterable[Judged]) -> Iterator[Verdict]:
+    """SKIPPED, in the words of a plan, for each requirement on every pod whose capabilities the run's cluster lacks.
+
+    None if no pod was judged so.
+    """
+    capabilities = _capabilities(run)
+    for each in load_requirements().values() if any(one.everywhere for one in judged) else ():
+        lacks = next((need for need in each.needs if need not in capabilities), None)
+        if each.everywhere and lacks is not None:
+            reason = f"the provider lacks the capability {lacks}"
+            yield skipped(Skip(requirement=each.id, scenario=EVERY_POD, profile="", reason=reason))
 
 
 def _everywhere(

@@ -4,13 +4,13 @@ The pod templates that its loads name are read once: a resolved profile holds th
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from crashloop.errors import UsageError
+from crashloop.kube.objects import misspelt_kind
 from crashloop.profiles import purpose, read_manifest
 from crashloop.resources import MANIFESTS
 from crashloop.spec.profile import KubeletProfile
@@ -114,33 +114,11 @@ def _is_manifest(document: Any) -> bool:
     return isinstance(document, dict) and bool(document.keys() & {"apiVersion", "kind"}) and "nodes" not in document
 
 
-_KINDS = {
-    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController", "List"), "v1"),
-    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
-    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
-}
-"""Of Kubernetes, with the API that has them. Groups of others have a dot, and may have kinds of the same names."""
-_FORMERLY = "extensions"
-"""The group that apps was before 1.16: its templates are the same."""
-
-
 def _misspelt_kinds(read: list[Any]) -> Iterator[str]:
     """A sentence without its full stop per object that no API server knows, and that is called like one of Kubernetes."""
     for each in (*read, *objects_in(read)):
-        given, api = (str(each.get(field)) if isinstance(each, dict) else "" for field in ("kind", "apiVersion"))
-        group = api.rpartition("/")[0]
-        kind = _kind_like(given)
-        if kind and "." not in group and (given != kind or group not in (_KINDS[kind].rpartition("/")[0], _FORMERLY)):
-            yield f"it has a {given} of {api}; Kubernetes has {kind}, of {_KINDS[kind]}"
-
-
-def _kind_like(given: str) -> str:
-    """The kind of Kubernetes that is called so or nearly so; empty if there is none, as for a DeploymentList."""
-    by_name = {name.lower(): name for name in _KINDS}
-    named = given.lower().removesuffix("s")
-    if named.endswith("list"):
-        return by_name.get(named, "")
-    return next((by_name[each] for each in get_close_matches(named, by_name, 1, 0.85)), "")
+        if isinstance(each, dict) and (said := misspelt_kind(each)):
+            yield said
 
 
 def _faulty_classes(read: list[Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from crashloop.errors import UsageError
+from crashloop.kube.objects import misspelt_kind
 from crashloop.stress.pod_template import pods_in
 from crashloop.words import count
 from crashloop.yaml_text import Json, Unreadable, documents, text_of
@@ -30,8 +31,10 @@ class Evidence(NamedTuple):
 
 
 def read_text(text: str, subject: str) -> Evidence:
-    """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a text without a pod."""
+    """Raises Unreadable for what is neither JSON nor YAML, and UsageError for a misspelt kind and a text without a pod."""
     read = documents(text, is_strict=True)
+    if fault := _misspelt(read):
+        raise UsageError(f"{subject}: {fault}.")
     found = evidence_of(read)
     if not found.pods:
         kinds = ", ".join(dict.fromkeys(str(each["kind"]) for each in _objects(read) if each.get("kind")))
@@ -44,7 +47,10 @@ def read_text(text: str, subject: str) -> Evidence:
 
 
 def read_folder(folder: Path) -> Evidence:
-    """Raises UsageError for a folder without a pod. A file that cannot be read is left out if another has a pod."""
+    """Raises UsageError for a folder without a pod.
+
+    A file that cannot be read, or has a misspelt kind, is left out if another has a pod.
+    """
     objects: list[Any] = []
     faults: list[UsageError] = []
     files = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES or _PRINTED.search(each.name))
@@ -59,7 +65,11 @@ def read_folder(folder: Path) -> Evidence:
             break
         for path in some[:MAX_FILES]:
             try:
-                objects += documents(text_of(path))
+                read = documents(text_of(path))
+                if fault := _misspelt(read):
+                    faults.append(UsageError(f"{path}: {fault}."))
+                else:
+                    objects += read
             except Unreadable as fault:
                 faults.append(UsageError(f"{path}: cannot be read ({fault})."))
         found = evidence_of(objects)
@@ -77,6 +87,15 @@ def read_folder(folder: Path) -> Evidence:
             )
         )
     return found
+
+
+def _misspelt(read: Iterable[Any]) -> str:
+    """A sentence without its full stop about the first object whose kind no API server knows; empty without one.
+
+    What a list or a tool leaves without an API is what it says.
+    """
+    objects = (each for each in _objects(read) if each.get("apiVersion"))
+    return next(filter(None, map(misspelt_kind, objects)), "")
 
 
 def _closed(folder: Path) -> Iterator[UsageError]:

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -92,9 +93,12 @@ def pods_of(api: KubeApi, subject: str, namespace: str) -> list[Json]:
         if error.code != NOT_FOUND:
             raise
         raise UsageError(f"{subject}: there is no such object in namespace {namespace}; it may be gone.") from error
+    names = [each for kinds in WORKLOADS.values() for pair in kinds.items() for each in pair]
+    near = next(iter(get_close_matches(kind.lower(), [*names, "pod"], 1)), "")
     known = ", ".join(short for kinds in WORKLOADS.values() for short in kinds)
     raise UsageError(
-        f"{subject}: expected a pod, a file, - or one of {known} with a name, such as deploy/web.\n"
+        f"{subject}: {f'did you mean {near}/{name}? E' if near else 'e'}xpected a pod, a file, - or one of {known} with a name, "
+        "such as deploy/web.\n"
         "A namespace is given with --namespace."
     )
 

@@ -11,6 +11,8 @@ import yaml
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
+from crashloop.alerts.promtool import Case, Fired, evaluated
+from crashloop.alerts.rules import Rules
 from crashloop.cli import app
 from crashloop.errors import UsageError
 from crashloop.resources import MANIFESTS
@@ -187,6 +189,22 @@ def test_loops_that_are_evaluated_together_have_the_rows_of_each(tmp_path: Path,
     assert [row["fired"] for row in together] == [2, 2]
 
 
+@pytest.mark.parametrize("until_s", [5200.0, 5201.5])
+def test_a_loop_of_many_short_scrapes_is_evaluated_at_each_of_them_once(promtool: Path, until_s: float) -> None:
+    """Promtool takes fewer samples in a query than these are."""
+    rule = {"alert": "A", "expr": "a > 0"}
+    rules = Rules(Path("rules.yaml"), {"A": "a > 0"}, {}, json.dumps({"groups": [{"name": "g", "rules": [rule]}]}))
+    cases = [Case(pod, [{"series": f'a{{pod="{pod}"}}', "values": f"0x{begin - 1} 1x5200"}]) for pod, begin in LATE]
+    crowd = [series for each in cases for series in each.series]
+    found = evaluated(rules, cases, crowd, promtool=promtool, scrape_s=2.0, until_s=until_s)
+    assert [each["A"] for each in found.cases] == [Fired(begin * 2.0, 2601 - begin) for _, begin in LATE]
+    assert found.crowd == {"A": len(LATE)}
+
+
+LATE = (("first", 1), ("second", 600), ("third", 601), ("fourth", 2600))
+"""Pods, each with the number of the scrape from which on its alert fires."""
+
+
 def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp_path: Path) -> None:
     found = answer(
         rules(tmp_path, "kube_pod_info * kube_node_role > 0"), loop_at("30s"), "--phases", "1", "--for", "10m"
@@ -205,7 +223,6 @@ def test_an_alert_about_what_no_recording_has_is_not_evaluated(loop_at: Any, tmp
         ("groups: {", "did not find expected"),
         ("", "no rule is an alert"),
         ("apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule", "no rule is an alert"),
-        ("apiVersion: v1\nkind: ConfigMap", "field apiVersion not found"),
     ],
 )
 def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
@@ -219,6 +236,27 @@ def test_rules_that_prometheus_refuses_are_named_with_its_sentence(
     assert said in str(done.exception)
     if "cannot be read" not in str(done.exception) and "no rule" not in said:
         assert re.search(r": Prometheus [0-9.]+ refuses them: ", str(done.exception))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap", "it is ConfigMap (v1)"),
+        (
+            "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRules",
+            "it is PrometheusRules (monitoring.coreos.com/v1); the operator has PrometheusRule",
+        ),
+        ("global: {}\nrule_files: [a.yaml]", "it has global, rule_files, and no groups"),
+        ("- alert: A", "it is no mapping"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_before_prometheus_sees_it(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "rules.yaml").write_text(text)
+    done = alerts(str(tmp_path / "rules.yaml"), "no-run")
+    assert str(done.exception) == (
+        f"rules {tmp_path / 'rules.yaml'}: {said}.\n"
+        "Expected a file of rules, with groups, or PrometheusRules of Prometheus' operator."
+    )
 
 
 def test_rules_that_cannot_be_evaluated_on_these_series_are_named(loop_at: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crashloop.alerts.promtool import Rules, metrics_of
+from crashloop.alerts.rules import Rules, metrics_of
 
 
 @pytest.mark.parametrize(

@@ -348,3 +348,13 @@ def test_a_certificate_that_has_no_end_is_not_read(tmp_path: Path) -> None:
 def test_a_list_of_files_that_are_none_is_named(value: str) -> None:
     with pytest.raises(UsageError, match=f"KUBECONFIG is '{value}', which names no file"):
         default_kubeconfig(None, {"KUBECONFIG": value})
+
+
+def test_who_has_no_options_of_a_command_gives_another_remedy(tmp_path: Path) -> None:
+    remedy = "Set KUBECONFIG."
+    with pytest.raises(UsageError, match=f"names no file\\.\n{remedy}"):
+        default_kubeconfig(None, {"KUBECONFIG": ":"}, remedy=remedy)
+    for wrong, fault in ((tmp_path / "none", "there is no such file"), (tmp_path, "cannot be read (Is a directory)")):
+        with pytest.raises(UsageError) as caught:
+            read_context(str(wrong), remedy=remedy)
+        assert str(caught.value) == f"kubeconfig {wrong}: {fault}.\n{remedy}"

@@ -5,7 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from crashloop.errors import PrerequisiteError
+from crashloop.errors import PrerequisiteError, UsageError
+from crashloop.kube.kubeconfig import NAME_ANOTHER
 from crashloop.pytest_plugin.access import plain_errors
 from crashloop.verdict import ExitCode
 from suites.selftest.kit.cluster_peer import ClusterPeer, looping, node, serving
@@ -101,6 +102,15 @@ def test_an_error_that_explains_itself_ends_the_traceback_in_the_test(theirs: Pa
     said, _, _ = output.partition("short test summary info")  # where CI is set, pytest repeats whole messages there
     assert said.count("Set KUBECONFIG, name one with --k8s-kubeconfig of pytest-kubernetes, or give the fixture") == 2
     assert "crashloop/" not in output
+
+
+def test_a_sentence_of_ours_stays_as_it_is() -> None:
+    def refused() -> None:
+        raise UsageError(NAME_ANOTHER)
+
+    with pytest.raises(UsageError) as caught:
+        plain_errors(refused)()
+    assert str(caught.value) == NAME_ANOTHER
 
 
 def test_an_extra_that_is_not_installed_is_named() -> None:

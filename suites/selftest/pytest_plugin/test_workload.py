@@ -115,7 +115,9 @@ def test_no_cluster_is_made_without_being_asked_for(tmp_path: Path, peer: Cluste
 def test_objects_of_other_plugins_are_taken(attribute: str, tmp_path: Path) -> None:
     """pytest-kubernetes' managers have the one, pytest-kind's cluster the other."""
     request: Any = None
-    (tmp_path / "config").touch()
+    (tmp_path / "config").write_text(
+        "current-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: h}}]\n"
+    )
     theirs: Any = SimpleNamespace(name="demo", **{attribute: tmp_path / "config"})
     assert access_of(request, theirs, None) == Access(str(tmp_path / "config"), None)
     absent: Any = SimpleNamespace(name="demo", **{attribute: tmp_path / "none"})

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from crashloop.checks.everywhere import EVERY_POD
+from crashloop.cluster.provider import Capability
 from crashloop.history.event import Kind
+from crashloop.requirements import load_requirements
 from crashloop.run.analysis import analyze
 from crashloop.run.judging import judge_scenario
 from crashloop.rundir import RunDir
@@ -130,16 +132,34 @@ def test_a_plan_that_does_not_hold_what_it_names_is_an_error(
     assert verdict.findings == (told,)
 
 
-@pytest.mark.parametrize(("capabilities", "is_judged"), [(["runtime-events"], True), (["jobs"], False), ([], True)])
-def test_no_pod_is_judged_by_a_runtime_that_cannot_be_read(
-    tmp_path: Path, capabilities: list[str], is_judged: bool
+@pytest.mark.parametrize("lacked", ["runtime-events", "kubelet-restart", "config-objects"])
+def test_what_the_cluster_lacks_a_capability_for_is_skipped_on_every_pod(tmp_path: Path, lacked: str) -> None:
+    run = a_run(tmp_path)
+    record(run, good())
+    run.cluster_json.write_text(json.dumps({"capabilities": sorted(set(Capability) - {lacked})}))
+    on_every_pod = {each.requirement: each for each in analyze(run).verdicts if each.scenario == EVERY_POD}
+    skipped = {name for name, each in on_every_pod.items() if each.outcome is Outcome.SKIPPED}
+    assert skipped == {name for name, each in load_requirements().items() if each.everywhere and lacked in each.needs}
+    assert {on_every_pod[name].findings for name in skipped} == {(f"the provider lacks the capability {lacked}",)}
+    assert on_every_pod["BACKOFF-2"].outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("facts", [{"capabilities": sorted(Capability)}, {"capabilities": []}, {}])
+def test_nothing_is_skipped_on_every_pod_of_a_cluster_that_lacks_nothing(
+    tmp_path: Path, facts: dict[str, object]
 ) -> None:
     run = a_run(tmp_path)
     record(run, good())
-    run.cluster_json.write_text(json.dumps({"capabilities": capabilities}))
-    judged = {each.requirement for each in judge_scenario(run, run.plan(), ASKED.scenario).everywhere}
-    assert "BACKOFF-2" in judged
-    assert ("RULES-17" in judged) is is_judged
+    run.cluster_json.write_text(json.dumps(facts))
+    verdicts = [each for each in analyze(run).verdicts if each.scenario == EVERY_POD]
+    assert "RULES-17" in {each.requirement for each in verdicts}
+    assert Outcome.SKIPPED not in {each.outcome for each in verdicts}
+
+
+def test_a_run_without_a_pod_skips_nothing_on_every_pod(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    run.cluster_json.write_text(json.dumps({"capabilities": ["jobs"]}))
+    assert EVERY_POD not in {each.scenario for each in analyze(run).verdicts}
 
 
 def test_a_history_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:

@@ -269,6 +269,38 @@ def test_what_holds_no_pod_is_refused_in_a_sentence(given: bytes, said: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("kind", "api", "meant"),
+    [
+        ("pod", "v1", "Pod, of v1"),
+        ("Pdo", "v1", "Pod, of v1"),
+        ("Deploymnet", "apps/v1", "Deployment, of apps/v1"),
+        ("Job", "v1", "Job, of batch/v1"),
+    ],
+)
+@pytest.mark.parametrize("is_in_a_list", [False, True])
+def test_a_misspelt_kind_is_named_with_the_one_that_is_meant(
+    tmp_path: Path, kind: str, api: str, meant: str, is_in_a_list: bool
+) -> None:
+    wrong = pod() | {"kind": kind, "apiVersion": api}
+    given = json.dumps({"kind": "List", "apiVersion": "v1", "items": [wrong]} if is_in_a_list else wrong)
+    said = f"it has a {kind} of {api}; Kubernetes has {meant}."
+    assert str(why("-", given=given.encode()).exception) == f"standard input: {said}"
+    (tmp_path / "pods.json").write_text(given)
+    assert str(why(str(tmp_path)).exception) == f"{tmp_path / 'pods.json'}: {said}"
+    (tmp_path / "other-pods.json").write_text(json.dumps(pod()))
+    assert why(str(tmp_path)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "api"), [("Pod", "v1"), ("Deployment", "apps/v1beta2"), ("deployments", "of.others/v1"), ("Pod", None)]
+)
+def test_a_kind_that_an_api_server_or_a_tool_has_is_no_misspelt_one(kind: str, api: str | None) -> None:
+    given = {**pod(), "kind": kind, "apiVersion": api}
+    given["spec"]["restartPolicy"] = "Always"
+    assert why("-", given=json.dumps(given).encode()).exit_code == 0
+
+
+@pytest.mark.parametrize(
     ("place", "value", "said"),
     [
         (("lastState", "terminated", "exitCode"), None, "exitCode"),
@@ -314,6 +346,18 @@ def test_a_name_that_no_pod_can_have_is_not_asked_for(tmp_path: Path, name: str)
         done = why(name, "--kubeconfig", kubeconfig)
     assert isinstance(done.exception, UsageError)
     assert "no pod or workload has such a name, and there is no such file" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"), [("deploymnet", "deployment"), ("statfulset", "statefulset"), ("pdo", "pod")]
+)
+def test_a_misspelt_kind_of_a_workload_is_named_with_the_one_that_is_meant(
+    tmp_path: Path, kind: str, meant: str
+) -> None:
+    with serving(Peer([NODE], [[]]), tmp_path) as kubeconfig:
+        done = why(f"{kind}/web", "--kubeconfig", kubeconfig)
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith(f"{kind}/web: did you mean {meant}/web? Expected a pod, ")
 
 
 @pytest.mark.parametrize(
