@@ -126,8 +126,11 @@ def test_what_stands_behind_a_startup_probe_waits_for_its_success() -> None:
     assert finding.startswith('FAIL: the liveness probe of instance 0 of "app" was not asked once within 26 s')
 
 
-def over_a_restart(probe: Probe, *at_s: float, before: tuple[Probe, ...] = ()) -> History:
-    """A life from 1 s on whose kubelet is away from 10 s to 12 s, and when its probe is asked after that."""
+def over_a_restart(probe: Probe, *at_s: float, before: tuple[Probe, ...] = (), stalled_s: float = 0.0) -> History:
+    """A life from 1 s on whose kubelet is away from 10 s to 12 s, and when its probe is asked after that.
+
+    `stalled_s`: for how long the host stands still from 12.5 s on.
+    """
     restart = Intervention(trigger=Trigger(after_s=10), action=InterventionKind.RESTART_KUBELET)
     told_of = msgspec.structs.replace(scenario(app(probes=(*before, probe))), interventions=(restart,))
     history = History(told_of).lives("app", (1.0, None, 0)).node(2.0)
@@ -135,7 +138,8 @@ def over_a_restart(probe: Probe, *at_s: float, before: tuple[Probe, ...] = ()) -
         history.note(5.0 + number, "app", 0, f"{(before or (probe,))[0].kind}.{number}", "F" if before else "S")
     for number, each_s in enumerate(at_s):
         history.note(each_s, "app", 0, f"{probe.kind}.{4 + number}", "S")
-    return history.intervention(10.0, "restart-kubelet", down_s=2).node(12.5, started_s=12.0).ends(40)
+    history.intervention(10.0, "restart-kubelet", down_s=2).node(12.5, started_s=12.0)
+    return (history.stall(12.5, stalled_s) if stalled_s else history).ends(40)
 
 
 @pytest.mark.parametrize("probe", [Probe(), READINESS], ids=lambda each: each.kind)
@@ -147,6 +151,15 @@ def test_a_kubelet_that_has_restarted_goes_on_with_the_probes_of_what_runs(probe
         f'FAIL: the {probe.kind} probe of instance 0 of "app" was not asked again within 28 s after the start of its kubelet '
         f"(history lines {lines[0]} and {lines[1]}); 10.11 s is the longest."
     ]
+
+
+@pytest.mark.parametrize(("stalled_s", "says"), [(9.0, "INCONCLUSIVE"), (2.0, "FAIL")])
+def test_a_stall_as_the_kubelet_starts_makes_its_first_question_late(stalled_s: float, says: str) -> None:
+    history = over_a_restart(READINESS, 25.0, stalled_s=stalled_s)
+    (finding,) = told(checked("probe-period", history))
+    assert finding.startswith(
+        f'{says}: the readiness probe of instance 0 of "app" was not asked again until 13 s after '
+    )
 
 
 def test_a_kubelet_that_has_restarted_asks_nothing_behind_a_startup_probe_that_has_not_succeeded() -> None:
