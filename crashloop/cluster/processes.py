@@ -55,34 +55,35 @@ def run(
 
     `describe` says what it is for ("kubelet --version"); `env` is added to this process's environment.
     Raises PrerequisiteError if the program is missing or cannot be started, CommandFailed if it fails or takes longer
-    than `timeout_s`. The end of the wait (a time limit, Ctrl-C) also ends the command and its children.
+    than `timeout_s`. The end of the wait (a time limit, Ctrl-C, SIGTERM) also ends the command and its children.
     """
     words = [os.fspath(word) for word in argv]
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            start_new_session=True,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        missing = "" if error.filename in (None, words[0]) else f": {error.filename}"  # as /dev/null
-        raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}{missing}).") from error
-    with process:
+    with signals_as_exit():
         try:
-            output, errors = process.communicate(input, timeout=timeout_s)
-        except BaseException as error:
-            _kill_process_group(process)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            output, errors = _printed_so_far(process)
-            what = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
-            raise _command_failed(what, output + errors, exit_code=None) from None
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            missing = "" if error.filename in (None, words[0]) else f": {error.filename}"  # as /dev/null
+            raise PrerequisiteError(f"{describe}: {words[0]} cannot be started ({error.strerror}{missing}).") from error
+        with process:
+            try:
+                output, errors = process.communicate(input, timeout=timeout_s)
+            except BaseException as error:
+                _kill_process_group(process)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                output, errors = _printed_so_far(process)
+                what = f"{describe}: `{shlex.join(words)}` did not end within {timeout_s:g} s."
+                raise _command_failed(what, output + errors, exit_code=None) from None
     if process.returncode:
         what = f"{describe}: `{shlex.join(words)}` {_ending_in_words(process.returncode)}, expected exit code 0."
         raise _command_failed(what, output + errors, exit_code=process.returncode)

@@ -161,6 +161,17 @@ def test_what_was_begun_is_cleaned_up_though_a_second_signal_comes(name: str) ->
     assert (ended.returncode, ended.stdout) == (128 + getattr(signal, f"SIG{name}"), "cleaned\n"), ended.stderr
 
 
+def test_what_ends_a_command_from_outside_ends_what_it_runs(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    shell = f"echo $$ > {started}.new; mv {started}.new {started}; exec sleep 1000"
+    runs = f"import crashloop.cluster.processes as its; its.run(['sh', '-c', {shell!r}], describe='it', timeout_s=900)"
+    with subprocess.Popen([sys.executable, "-c", runs]) as command:
+        wait_until("what it runs", started.exists, timeout_s=60, every_s=0.01)
+        command.terminate()
+    assert command.returncode == 128 + signal.SIGTERM
+    assert not psutil.pid_exists(int(started.read_text()))
+
+
 def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
