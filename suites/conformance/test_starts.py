@@ -137,7 +137,7 @@ DELETED = PodScenario(
                 name="proxy", kind=ContainerKind.INIT, program=Program(), restart_policy=ALWAYS, exit_code_on_term=6
             ),
             Container(name="web", exit_code_on_term=7, pre_stop_s=1),
-            Container(name="api", exit_code_on_term=0, pre_stop_s=60),
+            Container(name="api", exit_code_on_term=0),
         ),
         grace_s=10,
     ),
