@@ -169,8 +169,6 @@ def _version(promtool: Path) -> str:
 
 _OF_THANOS = "partial_response_strategy"
 """Of a group; the operator leaves it out of what it writes for Prometheus."""
-
-
 _KIND = "PrometheusRule"
 
 

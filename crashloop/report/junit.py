@@ -34,9 +34,8 @@ def to_junit(results: Results, causes: Mapping[tuple[str, str, str], str] | None
         "skipped": str(results.counts[Standing.SKIPPED]),
         "time": f"{(results.finished - results.started).total_seconds():.3f}",
     }
-    of_all = {
-        name: number for name, number in totals.items() if name != "skipped"
-    }  # Jenkins' junit-10.xsd has none here
+    # Jenkins' junit-10.xsd has no "skipped" here.
+    of_all = {key: number for key, number in totals.items() if key != "skipped"}
     root = ET.Element("testsuites", {"name": "crashloop", **of_all})
     suite = ET.SubElement(root, "testsuite", {"name": name, **totals, "timestamp": results.started.isoformat()})
     properties = ET.SubElement(suite, "properties")

@@ -125,14 +125,13 @@ class RuntimeChannel(Follower):
     def _tells_of_an_exit(self, cleared: RuntimeEvent) -> bool:
         """Whether what was cleared away is the process of a container that was met before and not removed meanwhile."""
         whose = self._attribution.whose(cleared.container_id)
-        is_its_own = cleared.exec_id in ("", cleared.container_id)
-        return is_its_own and whose is not None and whose.container is not None
+        return not cleared.is_of_exec and whose is not None and whose.container is not None
 
     def _heed_starts(self, runtime: Containerd, whose: Attributed, event: RuntimeEvent) -> None:
         if event.topic is Topic.CREATE and whose.container is not None:
             self.ask_for_refused(runtime)
             self._unstarted[whose.container_id] = whose
-        elif event.topic in (Topic.START, Topic.EXIT, Topic.DELETE) and event.exec_id in ("", event.container_id):
+        elif event.topic in (Topic.START, Topic.EXIT, Topic.DELETE) and not event.is_of_exec:
             self._unstarted.pop(whose.container_id, None)
 
     def ask_for_refused(self, runtime: Containerd) -> None:

@@ -113,7 +113,7 @@ def event_of(whose: Attributed, seen: RuntimeEvent, *, node: str, received_ns: i
         data = {"pid": seen.pid}
     elif seen.topic is Topic.EXIT:
         t_ns, data = seen.exited_ns, {"exit_code": seen.exit_code, "published_ns": seen.published_ns}
-        if seen.exec_id not in ("", seen.container_id):
+        if seen.is_of_exec:
             kind, data["exec_id"] = Kind.EXEC_EXITED, seen.exec_id
     if whose.container is None and kind in _SANDBOX_PHASES:
         data["phase"] = _SANDBOX_PHASES[kind]

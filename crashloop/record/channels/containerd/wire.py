@@ -68,6 +68,11 @@ class RuntimeEvent(msgspec.Struct, frozen=True, kw_only=True):
     exited_ns: int = 0
     """EXIT: when the process ended."""
 
+    @property
+    def is_of_exec(self) -> bool:
+        """Whether it is about a process that was executed in the container, not about the container's own."""
+        return self.exec_id not in ("", self.container_id)
+
 
 class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the runtime remembers of a container."""
